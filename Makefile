@@ -1,0 +1,45 @@
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: all build demo test bench corpus install clean format help packages
+
+all: build
+
+build: packages
+	@scripts/build release
+	@echo "built ./build/exitpath"
+
+demo: build
+	@demo/run
+
+test:
+	@scripts/test
+
+bench: build
+	@tests/bench/run
+
+corpus: build
+	@MIRROR="$(MIRROR)" tests/corpus/run
+
+install: build
+	@meson configure build/release --prefix="$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" meson install -C build/release
+
+format: packages
+	@scripts/format
+
+clean:
+	@rm -rf build
+
+packages:
+	@scripts/install-packages
+
+help:
+	@echo "make                 build ./build/exitpath (installs missing Debian packages)"
+	@echo "make demo            see the gate at work on a small project"
+	@echo "make test            every check; the last line is the sum"
+	@echo "make bench           the numbers, each against a named peer"
+	@echo "make corpus          real projects (MIRROR=DIR: repositories kept locally)"
+	@echo "make install         PREFIX=/usr/local DESTDIR="
+	@echo "make format          clang-format all sources"
+	@echo "make clean           remove build/"

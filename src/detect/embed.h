@@ -1,0 +1,8 @@
+/* Files carried inside the binary (embed.S): the bytes from start up to, not including, end. */
+#ifndef DETECT_EMBED_H
+#define DETECT_EMBED_H
+
+extern const unsigned char embed_lsan_canary_start[];
+extern const unsigned char embed_lsan_canary_end[];
+
+#endif
