@@ -1,6 +1,6 @@
 /*
- * Plants one leak in every process that loads it, so that a run in which LeakSanitizer does not
- * report exitpath_canary() proves nothing.
+ * Plants one leak in every process that loads it, so that a run in which LeakSanitizer
+ * does not report exitpath_canary() proves nothing.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,8 @@ __attribute__((noinline)) void *exitpath_canary(void)
 	return malloc(CANARY_SIZE);
 }
 
-/* Overwrites what is left of the pointer on the stack, else it would still be reachable. */
+/* Overwrites what is left of the pointer on the stack, else it would still be reachable.
+ */
 __attribute__((noinline)) static void clobber(void)
 {
 	volatile char stack[4096];

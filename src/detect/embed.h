@@ -1,4 +1,5 @@
-/* Files carried inside the binary (embed.S): the bytes from start up to, not including, end. */
+/* Files carried inside the binary (embed.S): the bytes from start up to, not including,
+ * end. */
 #ifndef DETECT_EMBED_H
 #define DETECT_EMBED_H
 

@@ -16,7 +16,8 @@ static char tmpdir[PATH_MAX];
 static char *files[MAX_FILES];
 static size_t n_files;
 
-/* Marks open descriptors in open_fds[]; the one that reads the directory does not count. */
+/* Marks open descriptors in open_fds[]; the one that reads the directory does not count.
+ */
 static void list_fds(char open_fds[MAX_FD])
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -29,13 +30,15 @@ static void list_fds(char open_fds[MAX_FD])
 		char *end;
 		long fd = strtol(entry->d_name, &end, 10);
 
-		if (end != entry->d_name && *end == '\0' && fd < MAX_FD && fd != dirfd(dir))
+		if (end != entry->d_name && *end == '\0' && fd < MAX_FD &&
+		    fd != dirfd(dir))
 			open_fds[fd] = 1;
 	}
 	closedir(dir);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int remove_entry(const char *path, const struct stat *st, int type,
+			struct FTW *ftw)
 {
 	(void)st;
 	(void)type;

@@ -1,6 +1,6 @@
 /*
- * What every unit test runs in: file descriptors are compared before and after the test, and a
- * descriptor that was not there before fails it.
+ * What every unit test runs in: file descriptors are compared before and after the test,
+ * and a descriptor that was not there before fails it.
  */
 #ifndef TESTS_UNIT_HARNESS_H
 #define TESTS_UNIT_HARNESS_H
@@ -22,7 +22,8 @@
 int harness_setup(void **state);
 int harness_teardown(void **state);
 
-/* A directory for this test, made at the first call, removed with all in it after the test. */
+/* A directory for this test, made at the first call, removed with all in it after the
+ * test. */
 const char *harness_tmpdir(void);
 
 /* Writes a file in harness_tmpdir(); returns its path, valid until the test ends. */
