@@ -12,7 +12,7 @@ build: packages
 demo: build
 	@demo/run
 
-test:
+test: packages
 	@scripts/test
 
 bench: build
@@ -23,7 +23,7 @@ corpus: build
 
 install: build
 	@meson configure build/release --prefix="$(PREFIX)"
-	@DESTDIR="$(DESTDIR)" meson install -C build/release
+	@DESTDIR="$(DESTDIR)" meson install -C build/release --no-rebuild
 
 format: packages
 	@scripts/format
