@@ -23,6 +23,7 @@ corpus: build
 
 install: build
 	@meson configure build/release --prefix="$(PREFIX)"
+	@scripts/build release
 	@DESTDIR="$(DESTDIR)" meson install -C build/release --no-rebuild
 
 format: packages
