@@ -103,7 +103,7 @@ const char *harness_tmpdir(void)
 
 const char *harness_file(const char *name, const char *content)
 {
-	char *path;
+	char *path = NULL;
 	FILE *file;
 
 	if (n_files == MAX_FILES || asprintf(&path, "%s/%s", harness_tmpdir(), name) < 0)
