@@ -1,0 +1,50 @@
+/*
+ * A detector observes runs. One file and one row in registry.c each; docs in
+ * docs/HOWTO-detector.md, a worked example in skeleton.c.
+ *
+ * Detectors that only add environment or a watch share one run (lsan with ledger);
+ * a detector that wraps the command (valgrind) has runs of its own.
+ */
+#ifndef EXITPATH_DETECT_DETECT_H
+#define EXITPATH_DETECT_DETECT_H
+
+#include "base/err.h"
+#include "model/observation.h"
+#include "model/run.h"
+
+#include <stdbool.h>
+
+/* What a detector is told about one run. */
+struct detect_run {
+	const char *dir;      /* the run's directory; also spec->dir */
+	const char *tmpdir;   /* the run's TMPDIR, empty at the start */
+	const char *checkout; /* root of the revision's checkout */
+	bool alone;	      /* no other run of ours is going on at the same time */
+	void *state;	      /* the detector's own, made by prepare, freed by collect */
+};
+
+struct detector {
+	const char *name;
+	const char *summary; /* one line for doctor and --help */
+	bool wraps;	     /* cannot share a run */
+	const char *install; /* how to get what is missing, for doctor */
+	/* Is what it needs on this machine, and which version. */
+	int (*probe)(char **ret_version, struct err *err);
+	/* Changes argv, env, watch of the spec before the run. */
+	int (*prepare)(struct detect_run *run, struct run_spec *spec, struct err *err);
+	/* Reads the reports after the run; frees run->state; ret is zeroed before. An
+	 * error is a broken machine (disk full); a broken report is a probe state. */
+	int (*collect)(struct detect_run *run, const struct run_result *result,
+		       struct probe *ret, struct err *err);
+	/*
+	 * The detector's own proof for doctor: writes nothing outside dir, runs a planted
+	 * leak there (through run()), and sees whether it is reported. NULL: prepare and
+	 * collect around `/bin/true` are the proof.
+	 */
+	const char *(*canary_command)(void);
+};
+
+extern const struct detector *const detectors[]; /* NULL at the end */
+const struct detector *detector_find(const char *name);
+
+#endif

@@ -1,0 +1,69 @@
+/* What one gate invocation works on; shared by the engine's files. */
+#ifndef EXITPATH_ENGINE_SESSION_H
+#define EXITPATH_ENGINE_SESSION_H
+
+#include "engine/gate.h"
+#include "model/contract.h"
+#include "rev/rev.h"
+#include "store/store.h"
+
+struct side_state {
+	struct revision_info rev;
+	struct checkout checkout;
+	struct checkout
+		*use; /* the checkout to run in: own, or base's when trees agree */
+	struct run_result setup;
+	bool have_checkout, setup_ran;
+	char *cwd; /* absolute directory in the checkout that commands run in */
+};
+
+struct session {
+	const struct gate_opts *opts;
+	struct contract contract;
+	char *prefix; /* directory of the contract, relative to the repository's top */
+	struct repo *repo;
+	struct store *store;
+	struct side_state side[2]; /* by enum side */
+	bool same;		   /* both revisions have the same tree */
+	char *scratch;
+	struct artifact_ref *artifacts;
+	size_t nartifacts, artifacts_cap;
+	struct result *result;
+};
+
+const char *side_name(enum side s); /* "base", "candidate" */
+
+/* Contract, repository, revisions, store, run id. Usage errors end here. */
+int session_open(struct session *s, const struct gate_opts *opts, struct result *ret,
+		 struct err *err);
+void session_close(struct session *s);
+
+/* The checkout of one side, made when it is first needed. */
+int session_checkout(struct session *s, enum side side, struct err *err);
+/* Environment of a run: ours without git's variables and with TMPDIR. */
+void session_env(const struct session *s, enum side side, const char *tmpdir,
+		 struct strv *ret);
+
+/* Keeps bytes as an artifact of this run under `artifacts/<name>`; adds the name to
+ * list (may be NULL). */
+int session_keep(struct session *s, const char *name, const void *data, size_t len,
+		 struct strv *list, struct err *err);
+
+/*
+ * Runs a shell command line on the given sides (bit 1 << side) through lanes;
+ * results[] by side. Used for the set-up and the suite. Output is kept as artifacts.
+ */
+int session_commands(struct session *s, const char *target, const char *command,
+		     uint64_t timeout_ms, unsigned sides, struct run_result results[2],
+		     struct strv lists[2], struct err *err);
+/* The set-up of both sides where it is still to be done; adds a check when it failed.
+ * ret_ok: both are ready. */
+int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *err);
+
+/* One lifecycle under all its detectors: adds its checks to the result. */
+int session_measure(struct session *s, const struct lifecycle *l, struct err *err);
+
+/* The one shell command that repeats this invocation. The caller frees. */
+char *session_reproduce(const struct session *s);
+
+#endif

@@ -1,0 +1,63 @@
+/* The contract as plain data: what is run, how often, under which limits (DESIGN §4). */
+#ifndef EXITPATH_MODEL_CONTRACT_H
+#define EXITPATH_MODEL_CONTRACT_H
+
+#include "base/hash.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	DEFAULT_WARMUP = 1,
+	DEFAULT_CYCLES = 5,
+	MAX_CYCLES = 1000,
+};
+#define DEFAULT_TIMEOUT_MS UINT64_C(60000)
+#define DEFAULT_SETUP_TIMEOUT_MS UINT64_C(1800000)
+#define MAX_TIMEOUT_MS UINT64_C(86400000)
+
+struct limits {		       /* 0: not limited */
+	uint64_t memory, disk; /* bytes */
+	uint64_t pids;
+};
+
+struct lifecycle {
+	char *name;
+	char *command;	       /* a shell command line; NULL when argv is given */
+	struct strv argv;      /* run without a shell; empty when command is given */
+	struct strv detectors; /* names; empty: every detector that fits */
+	unsigned warmup, cycles;
+	uint64_t timeout_ms;
+	struct limits limits;
+	bool loopback; /* network: loopback */
+	bool repairs;  /* the patch is meant to repair a leak: base must leak */
+};
+
+struct suppression {
+	char *match; /* KIND:PATTERN, kind is "leak" (heap) or a resource name */
+	char *reason, *owner;
+	char *expires; /* YYYY-MM-DD, NULL: never */
+	unsigned line; /* in the contract, 1-based */
+};
+
+struct contract {
+	char *path;  /* where it was read; NULL: from flags */
+	char *base;  /* revision; NULL: merge-base with the default branch */
+	char *setup; /* shell command line; NULL: none */
+	uint64_t setup_timeout_ms;
+	struct lifecycle *lifecycles;
+	size_t nlifecycles, lifecycles_cap;
+	struct strv
+		share; /* ignored directories of the working tree, repository-relative */
+	char *suite;   /* shell command line; NULL: none */
+	struct suppression *suppressions;
+	size_t nsuppressions, suppressions_cap;
+	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
+};
+
+void lifecycle_release(struct lifecycle *l);
+void contract_release(struct contract *c);
+DEFINE_CLEANUP(contract)
+
+#endif

@@ -1,0 +1,63 @@
+/* One run of one command: what is asked, and how it ended. */
+#ifndef EXITPATH_MODEL_RUN_H
+#define EXITPATH_MODEL_RUN_H
+
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define DEFAULT_OUTPUT_CAP (UINT64_C(8) << 20) /* bytes kept of each stream */
+
+/*
+ * Called in the supervisor process of the run, which is single-threaded, while the
+ * process concerned is stopped. Both must be quick and must not fail the run.
+ */
+struct run_watch {
+	/* pid is about to exit with code; its /proc entry still shows what it holds. */
+	void (*at_exit)(void *ctx, pid_t pid, int code, bool root);
+	/* The root process has ended; left[] still live (after a short grace). */
+	void (*at_end)(void *ctx, const pid_t *left, size_t nleft);
+	void *ctx;
+};
+
+struct run_spec {
+	struct strv argv; /* argv[0] is looked up in env's PATH, relative to cwd */
+	struct strv env;  /* the whole environment */
+	char *cwd;	  /* absolute */
+	char *dir; /* absolute, exists: stdout, stderr, hang.txt are written there */
+	uint64_t timeout_ms; /* 0: none */
+	uint64_t output_cap; /* bytes kept of each of stdout and stderr; 0: default */
+	const struct run_watch *watch; /* NULL: exits are not watched. Not owned */
+};
+
+enum run_end {
+	RUN_EXITED,	 /* status holds the exit code */
+	RUN_SIGNALED,	 /* signal holds what killed it */
+	RUN_TIMED_OUT,	 /* the deadline passed; hang.txt says where it stood */
+	RUN_NOT_STARTED, /* step and errnum say what failed before or at exec */
+	RUN_CANCELLED,	 /* exitpath was asked to stop */
+	RUN_LOST,	 /* the supervisor itself died: nothing is known */
+};
+
+struct run_result {
+	enum run_end end;
+	int status, signal;
+	char step[32]; /* RUN_NOT_STARTED: "exec", "chdir", "seccomp", … */
+	int errnum;
+	uint64_t wall_us, cpu_us;
+	uint64_t peak_kib;		     /* largest resident set of any process */
+	uint64_t stdout_bytes, stderr_bytes; /* written by the program, kept or not */
+	bool stdout_cut, stderr_cut;
+	unsigned left_behind; /* processes that had to be killed after the root ended */
+	bool watch_failed;    /* the exit watch could not be installed or was lost */
+};
+
+const char *run_end_name(enum run_end e); /* "exited", "signaled", … */
+/* "exit 1", "killed by SIGABRT", "timed out after 60 s" … The caller frees. */
+char *run_result_describe(const struct run_result *r);
+void run_spec_release(struct run_spec *s);
+DEFINE_CLEANUP(run_spec)
+
+#endif

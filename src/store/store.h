@@ -1,0 +1,90 @@
+/*
+ * Evidence: `<store>/evidence.db` (SQLite, WAL, synchronous=FULL) and
+ * `<store>/artifacts/ab/cdef….zst`, content-addressed by the sha256 of the plain bytes.
+ *
+ * A run is recorded before it starts and completed after it ends, artifacts are on disk
+ * before the record that names them: kill -9 at any moment loses no finished record and
+ * leaves none half-written. Finished records are chained: hash = sha256(previous hash,
+ * canonical JSON of the record), and a record holds the sha256 of each artifact.
+ */
+#ifndef EXITPATH_STORE_STORE_H
+#define EXITPATH_STORE_STORE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "model/result.h"
+
+struct store;
+
+struct store *store_open(const char *dir, struct err *err);
+void store_close(struct store *s);
+
+/* Reserves an id ("run-1042"); the row says who runs what since when. The caller frees.
+ */
+char *store_begin(struct store *s, const char *command, const char *config_digest,
+		  struct err *err);
+/* Compresses and keeps a file; ret_hex names it. Keeping the same bytes twice is free. */
+int store_artifact(struct store *s, const void *data, size_t len,
+		   char ret_hex[SHA256_HEX], struct err *err);
+int store_artifact_file(struct store *s, const char *path, char ret_hex[SHA256_HEX],
+			struct err *err);
+
+/* An artifact as a record names it: "artifacts/worker_shutdown/lsan/candidate.json". */
+struct artifact_ref {
+	char *name;
+	char sha256[SHA256_HEX];
+};
+/*
+ * Completes a run in one transaction: one summary record per check in the form of
+ * DESIGN §8, the whole result, and the artifacts they name.
+ */
+int store_finish(struct store *s, const struct result *r,
+		 const struct artifact_ref *artifacts, size_t nartifacts,
+		 struct err *err);
+
+/* The allowlisted summary of one check (keys in the order of DESIGN §8), new reference.
+ */
+json_t *evidence_summary(const struct result *r, const struct check *c);
+/* The same as "key: value" lines. The caller frees. */
+char *evidence_text(const json_t *summary);
+
+struct run_row {
+	char *run_id, *command, *started, *finished; /* finished NULL: not finished */
+	char *state;		/* "finished", "running", "aborted" */
+	char *outcome;		/* NULL unless finished */
+	char *base, *candidate; /* commits; may be NULL */
+};
+void run_row_release(struct run_row *r);
+/* Newest first, at most limit (0: all). The caller releases each and frees the array. */
+int store_list(struct store *s, size_t limit, struct run_row **ret, size_t *ret_n,
+	       struct err *err);
+/* run_id NULL: the newest finished one. ret_summaries: array of summaries. */
+int store_load(struct store *s, const char *run_id, struct result *ret,
+	       json_t **ret_summaries, struct err *err);
+/* Artifact names and digests of a run, then the bytes of one. */
+int store_artifacts(struct store *s, const char *run_id, struct artifact_ref **ret,
+		    size_t *ret_n, struct err *err);
+int store_read_artifact(struct store *s, const char *sha256, struct buf *ret,
+			struct err *err);
+
+/* Checks the chain, every record and every artifact. problems: one line each. */
+struct verify_stats {
+	size_t records, artifacts;
+	struct strv problems;
+};
+int store_verify(struct store *s, struct verify_stats *ret, struct err *err);
+/* Writes run_id's summaries, result.json, artifacts (plain) and statement.intoto.json
+ * (in-toto Statement v1, predicate test-result v0.1) into dir, which must be empty or
+ * absent. */
+int store_export(struct store *s, const char *run_id, const char *dir, struct err *err);
+/* Removes artifacts that no record names, temporary files, and bodies of runs older
+ * than keep_days (their records and hashes stay, marked as removed; 0: keep all). */
+int store_gc(struct store *s, unsigned keep_days, uint64_t *ret_bytes, struct err *err);
+
+/* Base observations for reuse. key: digest over tree, contract, detector version,
+ * machine. get: NULL without error when there is none. */
+int store_put_observation(struct store *s, const char *key, const json_t *observation,
+			  struct err *err);
+json_t *store_get_observation(struct store *s, const char *key, struct err *err);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The rules of DESIGN §5 as pure functions: observations in, checks out, no I/O.
+ */
+#ifndef EXITPATH_VERDICT_VERDICT_H
+#define EXITPATH_VERDICT_VERDICT_H
+
+#include "model/contract.h"
+#include "model/result.h"
+
+struct leak_case {
+	const struct lifecycle *lifecycle;
+	const struct observation *base, *candidate; /* of one detector */
+	const struct suppression *suppressions;
+	size_t nsuppressions;
+	const char *today; /* YYYY-MM-DD: suppressions that expired before are ignored */
+	unsigned attempt, max_attempts;
+	bool required; /* the detector was named by the user: not fitting is an error */
+};
+/*
+ * Fills ret (zeroed): outcome, explanation, next, findings, notes, retry. retry is true
+ * when the case is intermittent and attempt < max_attempts.
+ * A detector that was not required and fits neither revision gives ret->outcome CLEAN
+ * with `*ret_skip` true: no check at all; the engine must keep at least one check.
+ */
+void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip);
+
+/* One command on both sides: the set-up, or the suite. base NULL: not run (reused). */
+void verdict_setup(const struct run_result *base, const struct run_result *candidate,
+		   struct check *ret);
+void verdict_suite(const struct run_result *base, const struct run_result *candidate,
+		   struct check *ret);
+
+/* Of all checks; an empty list is a harness error, never clean. */
+enum outcome verdict_overall(const struct check *checks, size_t n);
+
+/* Does the series leak: every measured cycle has at least one unit? Some but not all:
+ * ret_intermittent. */
+bool series_leaks(const uint64_t *units, size_t n, bool *ret_intermittent);
+/* Does the suppression ("leak:FUNC", "fd:TARGET") match this leak? fnmatch patterns. */
+bool suppression_matches(const struct suppression *s, const struct leak *l);
+
+#endif
