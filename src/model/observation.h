@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "model/normalize.h" /* normalize_target() */
 #include "model/resource.h"
 #include "model/run.h"
 
