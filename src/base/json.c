@@ -35,9 +35,9 @@ json_t *json_parse(const char *text, size_t len, const char *name, struct err *e
 	return j;
 }
 
-/* The length of the UTF-8 sequence at s (RFC 3629), or 0 where there is none. */
-static size_t utf8_len(const unsigned char *s)
+size_t utf8_len(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	size_t n = s[0] < 0x80	 ? 1
 		   : s[0] < 0xc2 ? 0
 		   : s[0] < 0xe0 ? 2
@@ -61,7 +61,7 @@ json_t *json_text(const char *value)
 
 	if (!j) {
 		CLEANUP(buf) struct buf b = {0};
-		const unsigned char *p = (const unsigned char *)value;
+		const char *p = value;
 
 		while (*p) {
 			size_t n = utf8_len(p);

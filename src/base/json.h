@@ -21,6 +21,9 @@ char *json_canonical(const json_t *j); /* the caller frees */
 char *json_pretty(const json_t *j);    /* indented, keys in insertion order, with '\n' */
 json_t *json_parse(const char *text, size_t len, const char *name, struct err *err);
 
+/* The length of the UTF-8 sequence at text (RFC 3629), or 0 where there is none. */
+size_t utf8_len(const char *text);
+
 /* Setters that drop NULL strings, and replace bytes that are not UTF-8 by U+FFFD. */
 void json_put(json_t *obj, const char *key, const char *value);
 void json_put_int(json_t *obj, const char *key, int64_t value);

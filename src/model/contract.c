@@ -26,5 +26,6 @@ void contract_release(struct contract *c)
 	strv_release(&c->share);
 	free(c->suite);
 	free(c->suppressions);
+	free(c->later);
 	*c = (struct contract){0};
 }

@@ -53,6 +53,7 @@ struct contract {
 	char *suite;   /* shell command line; NULL: none */
 	struct suppression *suppressions;
 	size_t nsuppressions, suppressions_cap;
+	char *later; /* canonical JSON of faults and worlds; NULL: defaults */
 	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
 };
 

@@ -1,0 +1,13 @@
+/* Keys of commands that come later: checked and part of the digest, otherwise unused. */
+#ifndef EXITPATH_CONTRACT_LATER_H
+#define EXITPATH_CONTRACT_LATER_H
+
+#include "contract/read.h"
+
+int read_faults(const struct reader *, const struct key *, const struct yaml *, void *);
+int read_worlds(const struct reader *, const struct key *, const struct yaml *, void *);
+/* The canonical JSON of both in a contract that they accepted, defaults filled in; NULL
+ * when that is what a contract without them means. The caller frees. */
+char *later_canonical(const struct yaml *contract);
+
+#endif

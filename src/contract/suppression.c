@@ -1,0 +1,151 @@
+/*
+ * A suppression hides every later leak that it matches, so it has to name one place. One
+ * that covers a module (a library, all functions with its prefix, a whole temporary
+ * directory) would hide leaks that nobody has seen yet.
+ */
+#include "contract/suppression.h"
+
+#include "base/mem.h"
+#include "base/strv.h"
+#include "contract/load.h"
+#include "model/resource.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { MIN_LITERALS = 3 };
+
+/* Characters that match only themselves: not *, not ?, not [a bracket expression]. */
+static size_t literals(const char *pattern)
+{
+	size_t n = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		const char *close = *p == '[' && p[1] ? strchr(p + 2, ']') : NULL;
+
+		if (close) {
+			p = close;
+			continue;
+		}
+		if (*p == '\\' && p[1])
+			p++;
+		else if (*p == '*' || *p == '?')
+			continue;
+		n++;
+	}
+	return n;
+}
+
+/* "libfoo.so", "libfoo.so.1", "libfoo.so*", but not "app.sock". */
+static bool names_shared_object(const char *pattern)
+{
+	for (const char *p = pattern; (p = strstr(p, ".so")); p += 3)
+		if (!p[3] || strchr(".*?![0123456789", p[3]))
+			return true;
+	return false;
+}
+
+/* "libfoo*", "libfoo_*", "libfoo!*", "app!*", "app!": one module and nothing in it. */
+static bool covers_module(const char *pattern)
+{
+	size_t word = strcspn(pattern, "!_*?[");
+	const char *rest = pattern + word;
+	bool library = !strncmp(pattern, "lib", 3);
+
+	if (!*rest)
+		return false;
+	if (*rest == '!' || (*rest == '_' && library))
+		rest++;
+	else if (!library)
+		return false;
+	return !rest[strspn(rest, "*?")];
+}
+
+/* The pattern behind a directory in which everybody's temporary things lie. */
+static const char *skip_common_directory(const char *pattern)
+{
+	static const char *const directories[] = {"/tmp/", "/var/tmp/", "/dev/shm/",
+						  "/dev/", "/proc/",	"/run/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (!strncmp(pattern, directories[i], strlen(directories[i])))
+			return pattern + strlen(directories[i]);
+	return pattern;
+}
+
+const char *suppression_refused(const char *match)
+{
+	const char *colon = strchr(match, ':'), *pattern;
+	CLEANUP_FREE char *kind = NULL;
+	enum resource ignored;
+
+	if (!colon)
+		return "is not KIND:PATTERN";
+	kind = xstrndup(match, (size_t)(colon - match));
+	if (strcmp(kind, "leak") != 0 && !resource_parse(kind, &ignored))
+		return "has a kind that is neither leak nor a resource";
+	pattern = colon + 1;
+	for (const char *p = pattern; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			return "has a control character";
+	if (names_shared_object(pattern))
+		return "covers a whole module: it names a shared object, not a function";
+	if (covers_module(pattern))
+		return "covers a whole module";
+	if (literals(skip_common_directory(pattern)) < MIN_LITERALS)
+		return "is too wide: fewer than 3 characters are literal";
+	return NULL;
+}
+
+bool date_valid(const char *text)
+{
+	static const unsigned days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	unsigned v[3] = {0};
+	bool leap;
+
+	if (strlen(text) != 10 || text[4] != '-' || text[7] != '-')
+		return false;
+	for (size_t i = 0, field = 0; i < 10; i++) {
+		if (i == 4 || i == 7) {
+			field++;
+			continue;
+		}
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		v[field] = v[field] * 10 + (unsigned)(text[i] - '0');
+	}
+	leap = v[0] % 4 == 0 && (v[0] % 100 != 0 || v[0] % 400 == 0);
+	if (v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > days[v[1] - 1])
+		return false;
+	return v[1] != 2 || v[2] < 29 || leap;
+}
+
+static const struct suppression *find(const struct contract *c, const char *match)
+{
+	for (size_t i = 0; i < c->nsuppressions; i++)
+		if (!strcmp(c->suppressions[i].match, match))
+			return &c->suppressions[i];
+	return NULL;
+}
+
+void contract_widened(const struct contract *base, const struct contract *candidate,
+		      struct strv *ret_lines)
+{
+	for (size_t i = 0; i < candidate->nsuppressions; i++) {
+		const struct suppression *new = &candidate->suppressions[i];
+		const struct suppression *old = find(base, new->match);
+		const char *until = new->expires ? new->expires : "never";
+
+		if (!old)
+			strv_addf(ret_lines,
+				  "suppression added: %s (owner %s, expires %s): %s",
+				  new->match, new->owner, until, new->reason);
+		/* ISO dates sort as text. */
+		else if (old->expires &&
+			 (!new->expires || strcmp(new->expires, old->expires) > 0))
+			strv_addf(ret_lines,
+				  "suppression prolonged: %s (owner %s) expires %s, was "
+				  "%s",
+				  new->match, new->owner, until, old->expires);
+	}
+}

@@ -1,0 +1,12 @@
+/* What a suppression may look like, and what a patch did to the list. */
+#ifndef EXITPATH_CONTRACT_SUPPRESSION_H
+#define EXITPATH_CONTRACT_SUPPRESSION_H
+
+#include <stdbool.h>
+
+/* NULL when KIND:PATTERN is narrow enough, else why not. */
+const char *suppression_refused(const char *match);
+/* A day of the Gregorian calendar, as YYYY-MM-DD. */
+bool date_valid(const char *text);
+
+#endif
