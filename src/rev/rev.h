@@ -12,6 +12,7 @@
 #ifndef EXITPATH_REV_REV_H
 #define EXITPATH_REV_REV_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "model/result.h"

@@ -10,6 +10,7 @@
 #ifndef EXITPATH_STORE_STORE_H
 #define EXITPATH_STORE_STORE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "model/result.h"

@@ -1,0 +1,146 @@
+/* `exitpath gate` and `exitpath leak`: the same flags, the same engine. */
+#include "cli/cmd.h"
+#include "cli/print_result.h"
+#include "cli/terminal.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "engine/gate.h"
+#include "engine/interrupt.h"
+#include "model/contract.h"
+
+#include <string.h>
+
+static struct gate_opts opts;
+static const char *packet_dir;
+static int jobs = 1;
+
+static const struct option_row rows[] = {
+	{"base", "REV", "where the patch starts (merge-base with the default branch)",
+	 OPTION_TEXT, &opts.base, 0, 0},
+	{"candidate", "REV", "what is proposed (WORKTREE: the working tree)", OPTION_TEXT,
+	 &opts.candidate, 0, 0},
+	{"setup", "CMD", "shell command that builds a revision, once each", OPTION_TEXT,
+	 &opts.setup, 0, 0},
+	{"detector", "NAME,…", "which detectors (default: all that fit)", OPTION_TEXT,
+	 &opts.detectors, 0, 0},
+	{"lifecycle", "NAME", "only this lifecycle of the contract", OPTION_TEXT,
+	 &opts.only, 0, 0},
+	{"warmup", "N", "runs that are not measured (1)", OPTION_NUMBER, &opts.warmup, 0,
+	 100},
+	{"cycles", "N", "measured runs (5)", OPTION_NUMBER, &opts.cycles, 1, MAX_CYCLES},
+	{"timeout", "DUR", "deadline of each run (60s)", OPTION_DURATION,
+	 &opts.timeout_ms, 0, 0},
+	{"suite", "CMD", "shell command that must still pass after a clean check",
+	 OPTION_TEXT, &opts.suite, 0, 0},
+	{"repairs", NULL, "the patch repairs a leak: base must leak, the candidate not",
+	 OPTION_FLAG, &opts.repairs, 0, 0},
+	{"fresh", NULL, "measure base again, build again", OPTION_FLAG, &opts.fresh, 0,
+	 0},
+	{"jobs", "N", "2: base and candidate side by side (1)", OPTION_NUMBER, &jobs, 1,
+	 2},
+	{"packet", "DIR", "write packet.md and packet.json for the repairing agent",
+	 OPTION_TEXT, &packet_dir, 0, 0},
+	{0},
+};
+
+static int write_packet(const struct result *r, struct err *err)
+{
+	static const struct {
+		const char *format, *file;
+	} files[] = {{"packet", "packet.md"}, {"packet-json", "packet.json"}};
+
+	if (make_dirs(packet_dir, 0777, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP(buf) struct buf text = {0};
+		CLEANUP_FREE char *path = path_join(packet_dir, files[i].file);
+
+		if (format_result(r, files[i].format, &text, err) < 0 ||
+		    write_file(path, buf_str(&text), text.len, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int run_gate(char **argv, struct options *o)
+{
+	CLEANUP(strv) struct strv operands = {0};
+	CLEANUP(result) struct result r = {0};
+	CLEANUP_FREE char *dir = NULL;
+	struct err err = {0};
+	char **rest;
+	int status, printed, rc;
+
+	opts.warmup = opts.cycles = -1;
+	opts.command = argv[0];
+	o->rows = rows;
+	if (!command_start(o, argv, &operands, &rest, &status))
+		return status;
+	if (operands.n) {
+		err_set(&err, ERR_USAGE, "unexpected `%s`", operands.v[0]);
+		err_hint(&err, "the command comes after --: exitpath %s -- %s", argv[0],
+			 operands.v[0]);
+		return command_fail(&err);
+	}
+	if (check_format(&err) < 0)
+		return command_fail(&err);
+	dir = realpath(".", NULL);
+	opts.dir = dir ? dir : ".";
+	opts.store = common.store;
+	opts.contract = common.contract;
+	opts.jobs = (unsigned)jobs;
+	opts.argv = rest;
+	opts.progress = progress_line(common.quiet);
+	interrupt_catch();
+	rc = engine_gate(&opts, &r, &err);
+	progress_clear();
+	if (rc < 0 && !r.reproduce) /* nothing was decided */
+		return command_fail(&err);
+	printed = print_result(&r);
+	if (rc < 0) /* decided, but not recorded */
+		return command_fail(&err);
+	if (packet_dir && write_packet(&r, &err) < 0)
+		return command_fail(&err);
+	return printed ? printed : outcome_exit_code(r.outcome);
+}
+
+static int run_gate_command(char **argv)
+{
+	struct options o = {
+		.usage = "exitpath gate [OPTION…] [-- COMMAND…]",
+		.about = "Runs the whole contract on base and candidate: every lifecycle "
+			 "under its detectors,\nthen the suite. Exit status: 0 clean, 10 "
+			 "behavior_failed, 20 leak, 30 baseline_invalid,\n40 "
+			 "inconclusive, 50 "
+			 "harness_error, 60 rejected, 2 usage.",
+	};
+
+	return run_gate(argv, &o);
+}
+
+static int run_leak_command(char **argv)
+{
+	struct options o = {
+		.usage = "exitpath leak [OPTION…] [-- COMMAND…]",
+		.about = "The leak gate alone: runs the lifecycle on base and candidate "
+			 "and "
+			 "says whether the\ncandidate holds on to something that base "
+			 "released. Without a contract:\n\n"
+			 "  exitpath leak --base main --setup 'make build' --cycles 5 -- "
+			 "./build/worker_test\n\nExit status as for `exitpath gate`.",
+	};
+
+	return run_gate(argv, &o);
+}
+
+const struct command command_gate = {
+	"gate",
+	"the whole contract, base against candidate: the main job",
+	run_gate_command,
+};
+const struct command command_leak = {
+	"leak",
+	"does the candidate leak what base released?",
+	run_leak_command,
+};

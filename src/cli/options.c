@@ -1,0 +1,169 @@
+#include "cli/options.h"
+
+#include "base/mem.h"
+#include "engine/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct common common;
+
+static const struct option_row common_rows[] = {
+	{"json", NULL, "print JSON on stdout", OPTION_FLAG, &common.json, 0, 0},
+	{"format", "F", "print in this format: see `exitpath report --help`", OPTION_TEXT,
+	 &common.format, 0, 0},
+	{"quiet", NULL, "no progress on stderr", OPTION_FLAG, &common.quiet, 0, 0},
+	{"verbose", NULL, "all frames, learned and suppressed findings as well",
+	 OPTION_FLAG, &common.verbose, 0, 0},
+	{"store", "DIR", "where evidence and checkouts are kept (.git/exitpath)",
+	 OPTION_TEXT, &common.store, 0, 0},
+	{"contract", "FILE", "the contract (the nearest exitpath.yaml)", OPTION_TEXT,
+	 &common.contract, 0, 0},
+	{"isolation", "MODE", "sandbox or none; so far only none can be had", OPTION_TEXT,
+	 &common.isolation, 0, 0},
+	{0},
+};
+
+static const struct option_row *find_in(const struct option_row *rows, const char *name,
+					size_t len)
+{
+	for (; rows && rows->name; rows++)
+		if (strlen(rows->name) == len && !strncmp(rows->name, name, len))
+			return rows;
+	return NULL;
+}
+
+/* Longest common prefix, then same first letter: enough for a typing mistake. */
+static const char *nearest(const struct options *o, const char *name)
+{
+	const struct option_row *tables[] = {o->rows, common_rows};
+	const char *best = NULL;
+	size_t best_score = 1;
+
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
+		for (const struct option_row *r = tables[t]; r && r->name; r++) {
+			size_t score = 0;
+
+			while (name[score] && name[score] == r->name[score])
+				score++;
+			if (score > best_score) {
+				best = r->name;
+				best_score = score;
+			}
+		}
+	}
+	return best;
+}
+
+static int store_number(const struct option_row *r, const char *value, struct err *err)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(value, &end, 10);
+	if (!*value || *end || errno || n < r->min || n > r->max)
+		return err_set(err, ERR_USAGE, "--%s: `%s` is not a number from %d to %d",
+			       r->name, value, r->min, r->max);
+	*(int *)r->target = (int)n;
+	return 0;
+}
+
+static int store_value(const struct option_row *r, const char *value, struct err *err)
+{
+	switch (r->kind) {
+	case OPTION_FLAG:
+		*(bool *)r->target = true;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)r->target = value;
+		return 0;
+	case OPTION_NUMBER:
+		return store_number(r, value, err);
+	case OPTION_DURATION: {
+		CLEANUP_FREE char *what = xasprintf("--%s", r->name);
+
+		return units_duration(value, what, r->target, err);
+	}
+	}
+	return err_set(err, ERR_INTERNAL, "--%s has no kind", r->name);
+}
+
+static int parse_long(struct options *o, char ***argv, struct err *err)
+{
+	const char *name = **argv + 2;
+	size_t len = strcspn(name, "=");
+	const struct option_row *r = find_in(o->rows, name, len);
+	const char *value = name[len] ? name + len + 1 : NULL;
+
+	if (!r)
+		r = find_in(common_rows, name, len);
+	if (!r) {
+		const char *near = nearest(o, name);
+
+		err_set(err, ERR_USAGE, "there is no option --%.*s", (int)len, name);
+		if (near)
+			err_hint(err, "did you mean --%s? `--help` lists all", near);
+		else
+			err_hint(err, "`--help` lists all options");
+		return -1;
+	}
+	if (r->kind == OPTION_FLAG && value)
+		return err_set(err, ERR_USAGE, "--%s takes no value", r->name);
+	if (r->kind != OPTION_FLAG && !value) {
+		value = *++*argv;
+		if (!value)
+			return err_set(err, ERR_USAGE, "--%s needs a value: --%s %s",
+				       r->name, r->name, r->value);
+	}
+	return store_value(r, value, err);
+}
+
+int options_parse(struct options *o, char **argv, struct strv *ret_operands,
+		  char ***ret_rest, struct err *err)
+{
+	for (argv++; *argv; argv++) {
+		if (!strcmp(*argv, "--")) {
+			argv++;
+			break;
+		}
+		if (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")) {
+			o->help = true;
+		} else if (!strncmp(*argv, "--", 2)) {
+			if (parse_long(o, &argv, err) < 0)
+				return -1;
+		} else if (**argv == '-' && (*argv)[1]) {
+			err_set(err, ERR_USAGE, "there is no option %s", *argv);
+			err_hint(err, "options are long: `--help` lists them");
+			return -1;
+		} else {
+			strv_add(ret_operands, *argv);
+		}
+	}
+	*ret_rest = argv;
+	return 0;
+}
+
+static void print_rows(const struct option_row *rows)
+{
+	for (; rows && rows->name; rows++) {
+		CLEANUP_FREE char *left =
+			rows->value ? xasprintf("--%s %s", rows->name, rows->value)
+				    : xasprintf("--%s", rows->name);
+
+		printf("  %-22s %s\n", left, rows->help);
+	}
+}
+
+void options_help(const struct options *o)
+{
+	printf("usage: %s\n\n%s\n", o->usage, o->about);
+	if (o->rows && o->rows->name) {
+		puts("\noptions:");
+		print_rows(o->rows);
+	}
+	puts("\noptions of every command:");
+	print_rows(common_rows);
+	printf("  %-22s %s\n", "--help", "this text");
+}

@@ -1,0 +1,53 @@
+/*
+ * Long options from one table per command: parsing, --help and the completion come from
+ * the same rows. GNU conventions: --name VALUE, --name=VALUE, -- ends options.
+ */
+#ifndef EXITPATH_CLI_OPTIONS_H
+#define EXITPATH_CLI_OPTIONS_H
+
+#include "base/err.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum option_kind {
+	OPTION_FLAG,	 /* bool *: set to true */
+	OPTION_TEXT,	 /* const char ** */
+	OPTION_NUMBER,	 /* int *: 0 … max */
+	OPTION_DURATION, /* uint64_t *: milliseconds */
+};
+
+struct option_row {
+	const char *name;  /* without the dashes */
+	const char *value; /* metavariable; NULL for flags */
+	const char *help;  /* one line */
+	enum option_kind kind;
+	void *target;
+	int min, max; /* OPTION_NUMBER */
+};
+
+struct options {
+	const char *usage;	       /* "exitpath leak [OPTION…] -- COMMAND…" */
+	const char *about;	       /* a paragraph */
+	const struct option_row *rows; /* name NULL ends the table */
+	bool help;		       /* --help was given */
+};
+
+/* Flags that every command has. */
+struct common {
+	bool json, quiet, verbose;
+	const char *format, *store, *contract, *isolation;
+};
+extern struct common common;
+
+/*
+ * Parses argv[1…]. Operands are added to ret_operands; what follows "--" is not
+ * touched: *ret_rest points at it, or at the final NULL. ERR_USAGE on failure, with
+ * the nearest option as the hint.
+ */
+int options_parse(struct options *o, char **argv, struct strv *ret_operands,
+		  char ***ret_rest, struct err *err);
+void options_help(const struct options *o); /* on stdout */
+
+#endif

@@ -1,0 +1,105 @@
+#include "engine/doctor.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "detect/detect.h"
+#include "proc/proc.h"
+
+#include <string.h>
+
+extern char **environ;
+
+/* A canary compiles and runs one tiny program. */
+#define CANARY_TIMEOUT_MS UINT64_C(60000)
+
+static int run_canary(const struct detector *d, const char *dir, struct probe *ret,
+		      struct run_result *ret_run, struct err *err)
+{
+	CLEANUP(run_spec) struct run_spec spec = {0};
+	CLEANUP_FREE char *tmp = path_join(dir, "tmp");
+	struct detect_run run = {
+		.dir = dir, .tmpdir = tmp, .checkout = dir, .alone = true};
+	const char *command = d->canary_command ? d->canary_command() : "exec /bin/true";
+
+	if (make_dirs(tmp, 0700, err) < 0)
+		return -1;
+	strv_add(&spec.argv, "/bin/sh");
+	strv_add(&spec.argv, "-c");
+	strv_add(&spec.argv, command);
+	strv_copy(&spec.env, environ);
+	env_set(&spec.env, "TMPDIR", tmp);
+	spec.cwd = xstrdup(dir);
+	spec.dir = xstrdup(dir);
+	spec.timeout_ms = CANARY_TIMEOUT_MS;
+	if (d->prepare(&run, &spec, err) < 0)
+		return -1;
+	if (proc_run(&spec, ret_run, err) < 0) {
+		const struct run_result lost = {.end = RUN_LOST};
+
+		d->collect(&run, &lost, ret, NULL);
+		return -1;
+	}
+	return d->collect(&run, ret_run, ret, err);
+}
+
+static int examine(const struct detector *d, struct doctor_row *row, struct err *err)
+{
+	CLEANUP(probe) struct probe p = {0};
+	struct run_result r = {0};
+	struct err why = {0};
+	CLEANUP_FREE char *dir = NULL;
+	const char *tmp = getenv("TMPDIR");
+	int rc;
+
+	row->name = d->name;
+	row->summary = d->summary;
+	if (d->probe(&row->version, &why) < 0) {
+		row->detail = xstrdup(why.message);
+		row->install = xstrdup(*why.hint ? why.hint : d->install);
+		return 0;
+	}
+	dir = make_temp_dir(tmp && *tmp ? tmp : "/tmp", "exitpath-doctor", err);
+	if (!dir)
+		return -1;
+	rc = run_canary(d, dir, &p, &r, &why);
+	row->works = rc == 0 && p.state == PROBE_COMPLETE && r.end == RUN_EXITED &&
+		     r.status == 0;
+	if (!row->works) {
+		CLEANUP_FREE char *ending = run_result_describe(&r);
+
+		row->detail = rc < 0 ? xstrdup(why.message)
+			      : p.detail
+				      ? xstrdup(p.detail)
+				      : xasprintf("its canary run ended with %s", ending);
+		row->install = xstrdup(d->install);
+	}
+	if (remove_tree(dir, err) < 0)
+		return -1;
+	if (proc_interrupted())
+		return err_set(err, ERR_INTERRUPTED, "stopped by signal %d",
+			       proc_interrupted());
+	return 0;
+}
+
+int engine_doctor(const struct progress *progress, struct doctor *ret, struct err *err)
+{
+	for (size_t i = 0; detectors[i]; i++) {
+		struct doctor_row *row = VEC_ADD(ret->rows, ret->nrows, ret->rows_cap);
+
+		progress_tell(progress, "doctor", detectors[i]->name, NULL, 0, 0);
+		if (examine(detectors[i], row, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void doctor_release(struct doctor *d)
+{
+	for (size_t i = 0; i < d->nrows; i++) {
+		free(d->rows[i].version);
+		free(d->rows[i].detail);
+		free(d->rows[i].install);
+	}
+	free(d->rows);
+	*d = (struct doctor){0};
+}

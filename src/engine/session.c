@@ -1,0 +1,470 @@
+#include "engine/session.h"
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "contract/load.h"
+#include "detect/detect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern char **environ;
+
+const char *side_name(enum side s)
+{
+	return s == SIDE_BASE ? "base" : "candidate";
+}
+
+/* The contract nearest to dir, between it and the repository's top; NULL: none. */
+static char *find_contract(const char *top, const char *prefix)
+{
+	CLEANUP_FREE char *rel = xstrdup(prefix);
+
+	for (;;) {
+		CLEANUP_FREE char *dir = *rel ? path_join(top, rel) : xstrdup(top);
+		char *path = path_join(dir, CONTRACT_FILE);
+		char *slash;
+
+		if (path_exists(path))
+			return path;
+		free(path);
+		if (!*rel)
+			return NULL;
+		slash = strrchr(rel, '/');
+		*(slash ? slash : rel) = '\0';
+	}
+}
+
+/* Where commands run: the contract's directory when it lies in the repository. */
+static char *command_prefix(const struct session *s, const char *contract_path)
+{
+	const char *top = repo_top(s->repo);
+	size_t len = strlen(top);
+	CLEANUP_FREE char *full = contract_path ? realpath(contract_path, NULL) : NULL;
+	const char *slash;
+
+	if (!full)
+		return xstrdup(contract_path ? "" : repo_prefix(s->repo));
+	if (strncmp(full, top, len) || full[len] != '/')
+		return xstrdup("");
+	slash = strrchr(full, '/');
+	return slash > full + len
+		       ? xstrndup(full + len + 1, (size_t)(slash - full) - len - 1)
+		       : xstrdup("");
+}
+
+static int check_detectors(const struct strv *names, const char *where, struct err *err)
+{
+	CLEANUP(strv) struct strv known = {0};
+	CLEANUP_FREE char *all = NULL;
+
+	for (size_t i = 0; detectors[i]; i++)
+		strv_add(&known, detectors[i]->name);
+	all = strv_join(&known, ", ");
+	for (size_t i = 0; i < names->n; i++) {
+		if (detector_find(names->v[i]))
+			continue;
+		err_set(err, ERR_USAGE, "%s: there is no detector `%s`", where,
+			names->v[i]);
+		err_hint(err,
+			 "detectors are: %s; `exitpath doctor` shows which work here",
+			 all);
+		return -1;
+	}
+	return 0;
+}
+
+/* Both revisions would run the same file: the worst false green of all. */
+static int check_not_working_tree(const struct session *s, const char *what,
+				  const char *text, struct err *err)
+{
+	const char *top = repo_top(s->repo);
+	const char *hit = text ? strstr(text, top) : NULL;
+	char after;
+
+	if (!hit)
+		return 0;
+	after = hit[strlen(top)];
+	if (after != '/' && after != '\0' && after != ' ')
+		return 0;
+	err_set(err, ERR_USAGE,
+		"%s names %s, the working tree: base and candidate would run the same "
+		"files",
+		what, top);
+	err_hint(err, "use paths relative to the repository: each revision runs in a "
+		      "checkout of its own");
+	return -1;
+}
+
+static int check_commands(const struct session *s, struct err *err)
+{
+	const struct contract *c = &s->contract;
+
+	if (check_not_working_tree(s, "setup", c->setup, err) < 0 ||
+	    check_not_working_tree(s, "suite", c->suite, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->nlifecycles; i++) {
+		const struct lifecycle *l = &c->lifecycles[i];
+
+		if (check_detectors(&l->detectors, l->name, err) < 0 ||
+		    check_not_working_tree(s, l->name, l->command, err) < 0)
+			return -1;
+		for (size_t k = 0; k < l->argv.n; k++)
+			if (check_not_working_tree(s, l->name, l->argv.v[k], err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static void split_names(const char *text, struct strv *ret)
+{
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, ",");
+
+		if (n)
+			strv_take(ret, xstrndup(p, n));
+		p += n + (p[n] == ',');
+	}
+}
+
+/* The lifecycle of `-- CMD`, in place of those of the contract. */
+static void lifecycle_from_argv(struct contract *c, char *const *argv)
+{
+	struct lifecycle *l;
+
+	for (size_t i = 0; i < c->nlifecycles; i++)
+		lifecycle_release(&c->lifecycles[i]);
+	c->nlifecycles = 0;
+	l = VEC_ADD(c->lifecycles, c->nlifecycles, c->lifecycles_cap);
+	l->name = xstrdup(path_base(argv[0]));
+	strv_copy(&l->argv, argv);
+	l->warmup = DEFAULT_WARMUP;
+	l->cycles = DEFAULT_CYCLES;
+	l->timeout_ms = DEFAULT_TIMEOUT_MS;
+}
+
+static void replace(char **field, const char *value)
+{
+	if (!value)
+		return;
+	free(*field);
+	*field = *value ? xstrdup(value) : NULL;
+}
+
+static int keep_only(struct contract *c, const char *name, struct err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->nlifecycles; i++) {
+		if (strcmp(c->lifecycles[i].name, name))
+			lifecycle_release(&c->lifecycles[i]);
+		else
+			c->lifecycles[kept++] = c->lifecycles[i];
+	}
+	c->nlifecycles = kept;
+	return kept ? 0
+		    : err_set(err, ERR_USAGE, "the contract has no lifecycle `%s`", name);
+}
+
+static int apply_flags(struct session *s, struct err *err)
+{
+	const struct gate_opts *o = s->opts;
+	struct contract *c = &s->contract;
+
+	if (!c->setup_timeout_ms)
+		c->setup_timeout_ms = DEFAULT_SETUP_TIMEOUT_MS;
+	replace(&c->base, o->base);
+	replace(&c->setup, o->setup);
+	replace(&c->suite, o->suite);
+	if (o->argv && o->argv[0])
+		lifecycle_from_argv(c, o->argv);
+	else if (o->only && keep_only(c, o->only, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->nlifecycles; i++) {
+		struct lifecycle *l = &c->lifecycles[i];
+
+		if (o->warmup >= 0)
+			l->warmup = (unsigned)o->warmup;
+		if (o->cycles >= 0)
+			l->cycles = (unsigned)o->cycles;
+		if (o->timeout_ms)
+			l->timeout_ms = o->timeout_ms;
+		l->repairs = l->repairs || o->repairs;
+		if (o->detectors) {
+			strv_release(&l->detectors);
+			split_names(o->detectors, &l->detectors);
+		}
+	}
+	contract_digest(c);
+	return 0;
+}
+
+static int load_contract(struct session *s, struct err *err)
+{
+	const struct gate_opts *o = s->opts;
+	CLEANUP_FREE char *path = NULL;
+
+	path = o->contract ? xstrdup(o->contract)
+			   : find_contract(repo_top(s->repo), repo_prefix(s->repo));
+	if (path && contract_load(path, &s->contract, err) < 0)
+		return -1;
+	if (!path && !(o->argv && o->argv[0])) {
+		err_set(err, ERR_USAGE, "no %s here, and no command after --",
+			CONTRACT_FILE);
+		err_hint(err,
+			 "`exitpath init` writes a contract; or: exitpath %s -- COMMAND",
+			 o->command);
+		return -1;
+	}
+	s->prefix = command_prefix(s, path);
+	if (apply_flags(s, err) < 0)
+		return -1;
+	return check_commands(s, err);
+}
+
+/* What the patch does to the list of suppressions is shown, whoever wrote it. */
+static int compare_suppressions(struct session *s, struct err *err)
+{
+	CLEANUP(buf) struct buf text = {0};
+	CLEANUP(contract) struct contract old = {0};
+	CLEANUP_FREE char *path = NULL;
+	struct err ignored = {0};
+	bool found = false;
+
+	if (!s->contract.path || !s->contract.nsuppressions)
+		return 0;
+	path = *s->prefix ? path_join(s->prefix, CONTRACT_FILE) : xstrdup(CONTRACT_FILE);
+	if (rev_read_file(s->repo, s->side[SIDE_BASE].rev.commit, path, &text, &found,
+			  err) < 0)
+		return -1;
+	if (found && contract_parse(buf_str(&text), text.len, path, &old, &ignored) < 0) {
+		strv_addf(&s->result->warnings, "the contract of base cannot be read: %s",
+			  ignored.message);
+		return 0;
+	}
+	contract_widened(&old, &s->contract, &s->result->warnings);
+	return 0;
+}
+
+static int resolve_sides(struct session *s, struct err *err)
+{
+	CLEANUP_FREE char *base = xstrdup(s->contract.base);
+	const char *candidate = s->opts->candidate ? s->opts->candidate : REV_WORKTREE;
+
+	if (!base && rev_default_base(s->repo, &base, err) < 0)
+		return -1;
+	if (rev_resolve(s->repo, base, &s->side[SIDE_BASE].rev, err) < 0 ||
+	    rev_resolve(s->repo, candidate, &s->side[SIDE_CANDIDATE].rev, err) < 0)
+		return -1;
+	s->same = !strcmp(s->side[SIDE_BASE].rev.tree, s->side[SIDE_CANDIDATE].rev.tree);
+	return 0;
+}
+
+static void copy_revision(struct revision_info *dst, const struct revision_info *src)
+{
+	dst->name = xstrdup(src->name);
+	dst->commit = xstrdup(src->commit);
+	dst->tree = xstrdup(src->tree);
+	dst->subject = xstrdup(src->subject);
+}
+
+static void describe(struct session *s)
+{
+	struct result *r = s->result;
+	char now[21];
+
+	clock_iso(now);
+	r->command = xstrdup(s->opts->command);
+	r->started = xstrdup(now);
+	r->exitpath_version = xstrdup(EXITPATH_VERSION);
+	r->config_digest = xstrdup(s->contract.digest);
+	r->isolation = xstrdup("none");
+	r->repository = xstrdup(repo_name(s->repo));
+	r->setup = xstrdup(s->contract.setup);
+	r->suite = xstrdup(s->contract.suite);
+	copy_revision(&r->base, &s->side[SIDE_BASE].rev);
+	copy_revision(&r->candidate, &s->side[SIDE_CANDIDATE].rev);
+}
+
+int session_open(struct session *s, const struct gate_opts *opts, struct result *ret,
+		 struct err *err)
+{
+	*s = (struct session){.opts = opts, .result = ret};
+	s->side[0].checkout.lock_fd = s->side[1].checkout.lock_fd = -1;
+	s->repo = repo_open(opts->dir, opts->store, err);
+	if (!s->repo || load_contract(s, err) < 0)
+		return -1;
+	progress_tell(opts->progress, "revisions", "resolving", NULL, 0, 0);
+	if (resolve_sides(s, err) < 0)
+		return -1;
+	describe(s);
+	if (compare_suppressions(s, err) < 0)
+		return -1;
+	s->scratch = scratch_make(s->repo, err);
+	if (!s->scratch)
+		return -1;
+	s->store = store_open(repo_store(s->repo), err);
+	if (!s->store)
+		return -1;
+	ret->run_id = store_begin(s->store, opts->command, s->contract.digest, err);
+	return ret->run_id ? 0 : -1;
+}
+
+static void revision_release(struct revision_info *r)
+{
+	free(r->name);
+	free(r->commit);
+	free(r->tree);
+	free(r->subject);
+}
+
+void session_close(struct session *s)
+{
+	for (int i = 0; i < 2; i++) {
+		if (s->side[i].have_checkout)
+			checkout_release(&s->side[i].checkout);
+		revision_release(&s->side[i].rev);
+		free(s->side[i].cwd);
+	}
+	for (size_t i = 0; i < s->nartifacts; i++)
+		free(s->artifacts[i].name);
+	free(s->artifacts);
+	if (s->scratch)
+		scratch_remove(s->scratch);
+	free(s->scratch);
+	if (s->store)
+		store_close(s->store);
+	if (s->repo)
+		repo_close(s->repo);
+	contract_release(&s->contract);
+	free(s->prefix);
+	*s = (struct session){0};
+}
+
+static void tell_waiting(void *ctx, pid_t owner)
+{
+	const struct session *s = ctx;
+	char text[96];
+
+	snprintf(text, sizeof(text), "waiting for another exitpath (pid %ld)",
+		 (long)owner);
+	progress_tell(s->opts->progress, "checkout", text, NULL, 0, 0);
+}
+
+int session_checkout(struct session *s, enum side side, struct err *err)
+{
+	struct side_state *st = &s->side[side];
+	enum side owner = s->same ? SIDE_BASE : side;
+	struct side_state *own = &s->side[owner];
+	char digest[SHA256_HEX];
+
+	if (!own->have_checkout) {
+		progress_tell(s->opts->progress, "checkout", side_name(side), NULL, 0, 0);
+		contract_setup_digest(&s->contract, digest);
+		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share,
+				 tell_waiting, s, &own->checkout, err) < 0)
+			return -1;
+		own->have_checkout = true;
+	}
+	st->use = &own->checkout;
+	if (!st->cwd)
+		st->cwd = *s->prefix ? path_join(st->use->dir, s->prefix)
+				     : xstrdup(st->use->dir);
+	if (!path_exists(st->cwd)) {
+		err_set(err, ERR_USAGE, "%s has no directory %s", side_name(side),
+			s->prefix);
+		err_hint(err,
+			 "commands run in the contract's directory; call exitpath from "
+			 "a directory that both revisions have");
+		return -1;
+	}
+	return 0;
+}
+
+void session_env(const struct session *s, enum side side, const char *tmpdir,
+		 struct strv *ret)
+{
+	/* `git rev-parse --local-env-vars`: a hook sets them, and a test that calls git
+	 * would work on the user's repository. */
+	static const char *const git_local[] = {
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_CONFIG",
+		"GIT_CONFIG_PARAMETERS",
+		"GIT_CONFIG_COUNT",
+		"GIT_OBJECT_DIRECTORY",
+		"GIT_DIR",
+		"GIT_WORK_TREE",
+		"GIT_IMPLICIT_WORK_TREE",
+		"GIT_GRAFT_FILE",
+		"GIT_INDEX_FILE",
+		"GIT_NO_REPLACE_OBJECTS",
+		"GIT_REPLACE_REF_BASE",
+		"GIT_PREFIX",
+		"GIT_SHALLOW_FILE",
+		"GIT_COMMON_DIR",
+		"GIT_INTERNAL_SUPER_PREFIX",
+	};
+
+	strv_copy(ret, environ);
+	for (size_t i = 0; i < ARRAY_SIZE(git_local); i++)
+		env_set(ret, git_local[i], NULL);
+	env_set(ret, "PWD", s->side[side].cwd);
+	env_set(ret, "OLDPWD", NULL);
+	env_set(ret, "TMPDIR", tmpdir);
+}
+
+int session_keep(struct session *s, const char *name, const void *data, size_t len,
+		 struct strv *list, struct err *err)
+{
+	struct artifact_ref ref = {0};
+
+	if (store_artifact(s->store, data, len, ref.sha256, err) < 0)
+		return -1;
+	ref.name = xasprintf("artifacts/%s", name);
+	*VEC_ADD(s->artifacts, s->nartifacts, s->artifacts_cap) = ref;
+	if (list)
+		strv_add(list, ref.name);
+	return 0;
+}
+
+char *session_reproduce(const struct session *s)
+{
+	const struct gate_opts *o = s->opts;
+	CLEANUP(strv) struct strv v = {0};
+
+	strv_add(&v, "exitpath");
+	strv_add(&v, o->command);
+	strv_add(&v, "--base");
+	strv_addf(&v, "%.12s", s->side[SIDE_BASE].rev.commit);
+	strv_add(&v, "--candidate");
+	strv_addf(&v, "%.12s", s->side[SIDE_CANDIDATE].rev.commit);
+	const struct {
+		const char *flag, *value;
+	} texts[] = {
+		{"--store", o->store},	  {"--contract", o->contract},
+		{"--lifecycle", o->only}, {"--setup", o->setup},
+		{"--suite", o->suite},	  {"--detector", o->detectors},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!texts[i].value)
+			continue;
+		strv_add(&v, texts[i].flag);
+		strv_add(&v, texts[i].value);
+	}
+	if (o->warmup >= 0)
+		strv_addf(&v, "--warmup=%d", o->warmup);
+	if (o->cycles >= 0)
+		strv_addf(&v, "--cycles=%d", o->cycles);
+	if (o->timeout_ms)
+		strv_addf(&v, "--timeout=%llums", (unsigned long long)o->timeout_ms);
+	if (o->repairs)
+		strv_add(&v, "--repairs");
+	strv_add(&v, "--fresh");
+	if (o->argv && o->argv[0]) {
+		strv_add(&v, "--");
+		strv_copy(&v, o->argv);
+	}
+	return shell_quote(v.v);
+}
