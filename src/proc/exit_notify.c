@@ -1,0 +1,270 @@
+/*
+ * The filter asks for a user notification (seccomp_unotify(2)) on exit_group and on
+ * nothing else: the process stops inside the system call, with all it holds still in
+ * place, the supervisor looks at /proc/PID and lets the call continue. ptrace would do
+ * the same but takes it away from LeakSanitizer and gdb, and stops at every signal.
+ *
+ * The filter looks at architecture and number alone, for which the kernel keeps a
+ * bitmap of calls that are always allowed (since 5.11): other calls cost nothing.
+ */
+#include "proc/exit_notify.h"
+
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* linux/seccomp.h of Linux 5.19 and 6.6 */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+
+#define LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, field))
+/* In place of a comparison: the value skips `yes` or `no` instructions. */
+#define JUMP_EQ(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, (action))
+
+/* exit_group by architecture: arch/<arch>/…/syscall*.tbl of Linux. */
+static const struct sock_filter filter[] = {
+#if defined(__x86_64__)
+	LOAD(arch),
+	JUMP_EQ(AUDIT_ARCH_X86_64, 0, 3),
+	LOAD(nr),
+	JUMP_EQ(231, 4, 0),
+	JUMP_EQ(0x40000000 | 231, 3, 4), /* x32 */
+	JUMP_EQ(AUDIT_ARCH_I386, 0, 3),
+	LOAD(nr),
+	JUMP_EQ(252, 0, 1),
+	ANSWER(SECCOMP_RET_USER_NOTIF),
+	ANSWER(SECCOMP_RET_ALLOW),
+#elif defined(__aarch64__)
+	LOAD(arch),	    JUMP_EQ(AUDIT_ARCH_AARCH64, 0, 2), LOAD(nr),
+	JUMP_EQ(94, 3, 4),  JUMP_EQ(AUDIT_ARCH_ARM, 0, 3),     LOAD(nr),
+	JUMP_EQ(248, 0, 1), ANSWER(SECCOMP_RET_USER_NOTIF),    ANSWER(SECCOMP_RET_ALLOW),
+#else
+	ANSWER(SECCOMP_RET_ALLOW),
+#endif
+};
+
+/* Some flags are younger than the call: without WAIT_KILLABLE_RECV a signal handler
+ * may interrupt the stop, and exit_group starts anew and notifies again. SPEC_ALLOW
+ * keeps kernels before 5.16 from slowing the program down for having a filter. */
+static int install(void)
+{
+	static const unsigned long flags[] = {
+		SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+		SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+	};
+	struct sock_fprog prog = {
+		.len = sizeof(filter) / sizeof(filter[0]),
+		.filter = (struct sock_filter *)(uintptr_t)filter,
+	};
+	long fd = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			     flags[i] | SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+		if (fd >= 0 || errno != EINVAL)
+			break;
+	}
+	return (int)fd;
+}
+
+static int send_fd(int socket, int fd)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.space,
+			     .msg_controllen = sizeof(control.space)};
+	struct cmsghdr *h = CMSG_FIRSTHDR(&msg);
+
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
+	return sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+int exit_notify_install(int socket)
+{
+	int fd;
+
+	if (ARRAY_SIZE(filter) == 1) { /* nobody wrote one for this architecture */
+		errno = ENOTSUP;
+		return -1;
+	}
+	fd = install();
+	/*
+	 * Unprivileged, a filter needs no_new_privs. With CAP_SYS_ADMIN it does not, and
+	 * then we leave it alone: it takes setuid programs (sudo, ping, postgres helpers)
+	 * their privilege, and the command would behave otherwise than without us.
+	 */
+	if (fd < 0 && errno == EACCES &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0)
+		fd = install();
+	if (fd < 0)
+		return -1;
+	return send_fd(socket, fd); /* the listener itself is CLOEXEC */
+}
+
+int exit_notify_receive(int socket)
+{
+	union {
+		char space[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.space,
+			     .msg_controllen = sizeof(control.space)};
+	struct cmsghdr *h;
+	__u64 flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+	int fd;
+
+	if (recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+		return -1;
+	h = CMSG_FIRSTHDR(&msg);
+	if (!h || h->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	/* One process sleeps while the other works: the kernel may hand the processor
+	 * over directly. Older kernels refuse, and are slower. */
+	ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
+	return fd;
+}
+
+void exit_notify_init(struct exit_notify *n, int fd, pid_t root,
+		      const struct run_watch *watch)
+{
+	*n = (struct exit_notify){.fd = fd, .root = root, .watch = watch};
+	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++)
+		n->seen[i].pidfd = -1;
+}
+
+void exit_notify_release(struct exit_notify *n)
+{
+	if (n->fd < 0)
+		return;
+	close(n->fd);
+	n->fd = -1;
+	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++)
+		fd_cleanup(&n->seen[i].pidfd);
+}
+
+static pid_t read_tgid(pid_t tid)
+{
+	char path[40], text[1024];
+	const char *line;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len < 0)
+		return -1;
+	text[len] = '\0';
+	/* comm comes first, its newlines are escaped: the first match is the field */
+	line = strstr(text, "\nTgid:");
+	return line ? (pid_t)strtol(line + 6, NULL, 10) : -1;
+}
+
+static int open_pidfd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The notification names a thread. pidfd_open() takes thread group leaders only, which
+ * makes it the cheap way to ask whether this is one. */
+static pid_t resolve(pid_t tid, int *ret_pidfd)
+{
+	pid_t pid = tid;
+	int fd = open_pidfd(tid);
+
+	if (fd < 0) {
+		pid = read_tgid(tid);
+		fd = pid > 0 ? open_pidfd(pid) : -1;
+	}
+	if (fd < 0)
+		return -1;
+	*ret_pidfd = fd;
+	return pid;
+}
+
+/*
+ * A process may come twice: several threads call exit_group before the first of them
+ * has killed the others, or a signal interrupted the stop. A pid that was seen and is
+ * still alive is the same process; otherwise the number was used again.
+ */
+static bool already_seen(struct exit_notify *n, pid_t pid, int pidfd)
+{
+	unsigned slot = n->nseen % EXIT_NOTIFY_SEEN;
+
+	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++) {
+		struct pollfd p = {.fd = n->seen[i].pidfd, .events = POLLIN};
+
+		if (p.fd >= 0 && n->seen[i].pid == pid && poll(&p, 1, 0) == 0) {
+			close(pidfd);
+			return true;
+		}
+	}
+	fd_cleanup(&n->seen[slot].pidfd);
+	n->seen[slot].pid = pid;
+	n->seen[slot].pidfd = pidfd;
+	n->nseen++;
+	return false;
+}
+
+int exit_notify_serve(struct exit_notify *n)
+{
+	struct seccomp_notif req;
+	struct seccomp_notif_resp resp = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	int pidfd = -1;
+	pid_t pid;
+
+	memset(&req, 0, sizeof(req)); /* the kernel insists */
+	if (ioctl(n->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
+		return errno == ENOENT || errno == EINTR || errno == EAGAIN ? 0 : -1;
+	pid = resolve((pid_t)req.pid, &pidfd);
+	/* Valid after the pid was looked up: then it was this process that we found. */
+	if (pid > 0 && ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req.id) == 0) {
+		if (!already_seen(n, pid, pidfd))
+			n->watch->at_exit(n->watch->ctx, pid,
+					  (int)(req.data.args[0] & 0xff), pid == n->root);
+	} else {
+		fd_cleanup(&pidfd);
+	}
+	resp.id = req.id;
+	if (ioctl(n->fd, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno != ENOENT)
+		return -1;
+	return 0;
+}
