@@ -1,0 +1,5 @@
+/* No trap: clean in both builds. */
+int main(void)
+{
+	return 0;
+}
