@@ -29,3 +29,44 @@ fails_with() {
     return 1
   fi
 }
+
+# make_trap PROGRAM: a repository with tests/programs/PROGRAM.c whose build reads `flags`. Tag base is
+# built without -DLEAK, tag candidate with it; $TRAP_BASE_FLAGS and $TRAP_FLAGS are added to both.
+make_trap() {
+  make_repo
+  cp "$EXITPATH_ROOT/tests/programs/$1.c" program.c
+  cp "$EXITPATH_ROOT/tests/programs/trap.h" .
+  printf 'build/\n' >.gitignore
+  cat >build.sh <<'EOF'
+mkdir -p build && ${CC:-gcc} -Wno-unused-result $(cat flags) -o build/t program.c -pthread -lrt $LINK
+EOF
+  echo "${TRAP_FLAGS--g -O1 -fsanitize=address} ${TRAP_BASE_FLAGS-}" >flags
+  commit_all base && git tag base
+  echo "${TRAP_FLAGS--g -O1 -fsanitize=address} ${TRAP_CANDIDATE_FLAGS--DLEAK}" >flags
+  commit_all candidate && git tag candidate
+}
+
+# trap_case PROGRAM STATUS [REGEX…]: the leak gate on make_trap's repository ends with STATUS and
+# its JSON matches each REGEX.
+# STATUS may be several, as in 30|50. $DETECTOR, $COMMAND, $CYCLES, $ARGS change the call.
+trap_case() {
+  local program=$1 expected=$2
+  shift 2
+  make_trap "$program"
+  run --separate-stderr "$EXITPATH_BIN" leak --base "${BASE-base}" --candidate candidate \
+    --setup 'sh build.sh' --detector "${DETECTOR-lsan}" --warmup 0 --cycles "${CYCLES-2}" \
+    --timeout "${TIMEOUT-20s}" --quiet --json ${ARGS-} -- ${COMMAND-./build/t}
+  if ! [[ "|$expected|" == *"|$status|"* ]]; then
+    echo "exit status $status, expected $expected"
+    echo "$output" "$stderr"
+    return 1
+  fi
+  local pattern
+  for pattern; do
+    if ! grep -Eq -- "$pattern" <<<"$output"; then
+      echo "no match for: $pattern"
+      echo "$output"
+      return 1
+    fi
+  done
+}

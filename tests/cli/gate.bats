@@ -1,0 +1,102 @@
+bats_require_minimum_version 1.5.0
+load common
+
+# The demo project is the smallest real one: a contract, a leaking patch, its repair.
+demo() {
+  "$EXITPATH_ROOT/demo/history" "$BATS_TEST_TMPDIR/worker" && cd "$BATS_TEST_TMPDIR/worker"
+}
+
+@test "gate: a patch that leaks, with its place, its evidence and its command" {
+  demo
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 2
+  [[ "$output" == *leak* ]]
+  [[ "$output" == *worker_do* ]]
+  [[ "$output" == *worker.c:* ]]
+  [[ "$output" == *run-1* ]]
+  [[ "$output" == *"exitpath gate --base"* ]]
+}
+
+@test "gate: the repaired patch is clean, and the suite was run" {
+  demo
+  fails_with 0 "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 2
+  [[ "$output" == *clean* ]]
+  [[ "$output" == *suite* ]]
+}
+
+@test "gate: the command it prints reproduces the outcome" {
+  demo
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1 --warmup 0 --json --quiet
+  command=$("$EXITPATH_BIN" report --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["reproduce"])')
+  fails_with 20 sh -c "PATH=$(dirname "$EXITPATH_BIN"):\$PATH; $command"
+}
+
+@test "gate: base is measured once, and measured again with --fresh" {
+  demo
+  "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet
+  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy --cycles 1 --quiet --json
+  [ "$status" -eq 20 ]
+  grep -q '"base_reused": true' <<<"$output"
+  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy --cycles 1 --quiet --json --fresh
+  [ "$status" -eq 20 ]
+  ! grep -q '"base_reused": true' <<<"$output"
+}
+
+@test "gate: the working tree is a candidate, and stays as it is" {
+  demo
+  git apply "$EXITPATH_ROOT/demo/busy.patch"
+  echo untracked >notes.txt
+  before=$(git status --porcelain; git rev-parse HEAD; git stash list; git worktree list; sha256sum .git/index)
+  fails_with 20 "$EXITPATH_BIN" gate --cycles 1
+  after=$(git status --porcelain; git rev-parse HEAD; git stash list; git worktree list; sha256sum .git/index)
+  [ "$before" = "$after" ]
+}
+
+@test "gate: base and candidate side by side" {
+  demo
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 2 --jobs 2
+  [[ "$output" == *worker_do* ]]
+}
+
+@test "gate: --repairs accepts a patch that repairs, and nothing else" {
+  demo
+  fails_with 30 "$EXITPATH_BIN" gate --base busy --candidate busy-repaired --cycles 1
+  [[ "$output" == *--repairs* ]]
+  fails_with 0 "$EXITPATH_BIN" gate --base busy --candidate busy-repaired --cycles 1 --repairs
+  fails_with 30 "$EXITPATH_BIN" gate --base main --candidate busy-repaired --cycles 1 --repairs
+}
+
+@test "gate: a suite that fails on the candidate only" {
+  demo
+  git checkout -q busy-repaired
+  printf '\nfails:\n\tfalse\n' >>Makefile
+  sed -i 's/^test: build/test: fails build/' Makefile
+  fails_with 10 "$EXITPATH_BIN" gate --cycles 1
+  [[ "$output" == *suite* ]]
+}
+
+@test "gate: packet.md and packet.json for the repairing agent" {
+  demo
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1 --packet "$BATS_TEST_TMPDIR/packet"
+  grep -q worker_do "$BATS_TEST_TMPDIR/packet/packet.md"
+  python3 -m json.tool "$BATS_TEST_TMPDIR/packet/packet.json" >/dev/null
+}
+
+@test "gate: flags alone do, from a subdirectory too" {
+  demo
+  mkdir sub && printf 'x\n' >sub/file && commit_all sub && git tag sub
+  cd sub
+  fails_with 0 "$EXITPATH_BIN" leak --contract /dev/null --base sub --candidate sub -- true
+}
+
+@test "gate: paths with spaces and other letters" {
+  "$EXITPATH_ROOT/demo/history" "$BATS_TEST_TMPDIR/wörker tree" && cd "$BATS_TEST_TMPDIR/wörker tree"
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1
+  [[ "$output" == *worker_do* ]]
+}
+
+@test "gate: leaves no process, no scratch directory, no worktree" {
+  demo
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1
+  [ "$(git worktree list | wc -l)" -eq 1 ]
+  [ -z "$(find "${TMPDIR:-/tmp}"/exitpath-* -mindepth 1 2>/dev/null)" ]
+}
