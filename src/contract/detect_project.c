@@ -183,12 +183,23 @@ static bool uses_pytest(const char *dir)
 	return false;
 }
 
+/* pyproject.toml and setup.cfg alone may hold no more than the settings of a linter. */
+static bool is_python(const char *dir)
+{
+	return has(dir, "setup.py") || mentions(dir, "setup.cfg", "[metadata]") ||
+	       mentions(dir, "pyproject.toml", "[project]") ||
+	       mentions(dir, "pyproject.toml", "[build-system]") ||
+	       mentions(dir, "pyproject.toml", "[tool.poetry]") || uses_pytest(dir);
+}
+
 static bool look_python(const char *dir, struct proposal *p)
 {
 	const char *venv = has(dir, ".venv/bin/python")	 ? ".venv"
 			   : has(dir, "venv/bin/python") ? "venv"
 							 : NULL;
 
+	if (!is_python(dir))
+		return false;
 	if (venv) {
 		buf_addf(&p->command, "%s/bin/python", venv);
 		strv_add(&p->share, venv);
