@@ -1,0 +1,156 @@
+/*
+ * Scratch directories: short paths (a Unix socket's holds 107 bytes) in a directory that
+ * is this user's alone. Each is locked by the process that made it and by what it
+ * forked; whoever gets the lock knows that its owners are dead, in any pid namespace.
+ */
+#include "rev/repo.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+/* flock belongs to the process, so its list does too. */
+static struct held {
+	char *dir;
+	int fd;
+} * held;
+static size_t n_held, held_cap;
+
+static bool private_dir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return false;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       (st.st_mode & 0777) == 0700 && access(path, W_OK | X_OK) == 0;
+}
+
+char *scratch_root(const char *store, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	CLEANUP_FREE char *path = NULL;
+
+	if (!tmp || tmp[0] != '/')
+		tmp = "/tmp";
+	path = xasprintf("%s/exitpath-%lu", tmp, (unsigned long)geteuid());
+	if (private_dir(path))
+		return TAKE_PTR(path);
+	free(path);
+	path = path_join(store, "scratch");
+	if (make_dirs(path, 0700, err) < 0)
+		return NULL;
+	return TAKE_PTR(path);
+}
+
+/* The directory's lock, or -1 when somebody has it or the directory is gone. */
+static int lock_dir(const char *dir)
+{
+	CLEANUP_FD int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat by_fd, by_path;
+	int ret;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -1;
+	if (fstat(fd, &by_fd) < 0 || stat(dir, &by_path) < 0 ||
+	    by_fd.st_ino != by_path.st_ino)
+		return -1;
+	ret = fd;
+	fd = -1;
+	return ret;
+}
+
+char *scratch_make(struct repo *r, struct err *err)
+{
+	/* The cleaner of another process may take a directory before it is locked. */
+	for (int attempt = 0; attempt < 100; attempt++) {
+		CLEANUP_FREE char *dir = make_temp_dir(r->scratch, "r", err);
+		struct held *h;
+		int fd;
+
+		if (!dir)
+			return NULL;
+		fd = lock_dir(dir);
+		if (fd < 0)
+			continue;
+		h = VEC_ADD(held, n_held, held_cap);
+		h->dir = xstrdup(dir);
+		h->fd = fd;
+		return TAKE_PTR(dir);
+	}
+	err_set(err, ERR_ENVIRONMENT, "cannot lock a directory in %s", r->scratch);
+	err_hint(err, "set TMPDIR to a directory on a local file system");
+	return NULL;
+}
+
+void scratch_remove(const char *dir)
+{
+	if (!dir)
+		return;
+	for (size_t i = 0; i < n_held; i++) {
+		if (strcmp(held[i].dir, dir) != 0)
+			continue;
+		remove_tree(dir, NULL); /* what stays is the next cleaner's */
+		close(held[i].fd);
+		free(held[i].dir);
+		held[i] = held[--n_held];
+		break;
+	}
+	if (!n_held) {
+		free(held);
+		held = NULL;
+		held_cap = 0;
+	}
+}
+
+uint64_t disk_usage(const char *path)
+{
+	CLEANUP_FREE char *copy = xstrdup(path);
+	char *const roots[] = {copy, NULL};
+	FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	uint64_t blocks = 0;
+	FTSENT *e;
+
+	while (fts && (e = fts_read(fts)))
+		if (e->fts_info != FTS_DP && e->fts_info != FTS_NS && e->fts_statp)
+			blocks += (uint64_t)e->fts_statp->st_blocks;
+	if (fts)
+		fts_close(fts);
+	return blocks * 512;
+}
+
+unsigned scratch_clean(const char *root, uint64_t *bytes)
+{
+	DIR *d = opendir(root);
+	unsigned removed = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		CLEANUP_FREE char *dir = path_join(root, e->d_name);
+		CLEANUP_FD int fd = -1;
+		uint64_t size;
+
+		if (strncmp(e->d_name, "r.", 2) != 0)
+			continue;
+		fd = lock_dir(dir);
+		if (fd < 0)
+			continue;
+		size = bytes ? disk_usage(dir) : 0;
+		if (remove_tree(dir, NULL) < 0)
+			continue;
+		removed++;
+		if (bytes)
+			*bytes += size;
+	}
+	if (d)
+		closedir(d);
+	return removed;
+}
