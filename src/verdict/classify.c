@@ -1,0 +1,233 @@
+#include "verdict/classify.h"
+
+#include "base/mem.h"
+#include "verdict/phrase.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool series_leaks(const uint64_t *units, size_t n, bool *ret_intermittent)
+{
+	size_t holding = series_holding(units, n);
+
+	*ret_intermittent = holding > 0 && holding < n;
+	return n > 0 && holding == n;
+}
+
+/* One signature on both sides; a side that never had it has units == NULL. */
+struct pair {
+	const struct leak *base, *candidate;
+	size_t nbase, ncandidate;
+	bool base_leaks, base_sometimes, candidate_leaks, candidate_sometimes;
+	uint64_t base_min, base_max; /* units */
+	uint64_t candidate_min, candidate_max;
+};
+
+static const struct leak *find_leak(const struct observation *o, const char *signature)
+{
+	for (size_t i = 0; i < o->nleaks; i++)
+		if (!strcmp(o->leaks[i].signature, signature))
+			return &o->leaks[i];
+	return NULL;
+}
+
+static void pair_init(struct pair *p, const struct leak_case *in, const char *signature)
+{
+	*p = (struct pair){
+		.base = find_leak(in->base, signature),
+		.candidate = find_leak(in->candidate, signature),
+		.nbase = in->base->nmeasured,
+		.ncandidate = in->candidate->nmeasured,
+	};
+	if (p->base) {
+		const uint64_t *units = p->base->units;
+
+		p->base_leaks = series_leaks(units, p->nbase, &p->base_sometimes);
+		p->base_min = series_min(units, p->nbase);
+		p->base_max = series_max(units, p->nbase);
+	}
+	if (p->candidate) {
+		const uint64_t *units = p->candidate->units;
+
+		p->candidate_leaks =
+			series_leaks(units, p->ncandidate, &p->candidate_sometimes);
+		p->candidate_min = series_min(units, p->ncandidate);
+		p->candidate_max = series_max(units, p->ncandidate);
+	}
+}
+
+static void add_finding(struct check *ret, const struct pair *p, enum finding_class class,
+			const char *suppressed_by)
+{
+	struct finding *f = check_finding(ret);
+	bool of_base = !p->candidate || class == FINDING_REPAIRED;
+
+	f->class = class;
+	f->ncycles = of_base ? p->nbase : p->ncandidate;
+	leak_copy(&f->leak, of_base ? p->base : p->candidate, f->ncycles);
+	f->suppressed_by = xstrdup(suppressed_by);
+	if (p->base && p->base_max) {
+		f->nbase = p->nbase;
+		f->base_units = xcalloc(p->nbase, sizeof(*f->base_units));
+		memcpy(f->base_units, p->base->units, p->nbase * sizeof(*f->base_units));
+	}
+}
+
+/* "base holds 1 descriptor (x) in 2 of 5 cycles, …". */
+static void add_note(struct check *ret, const struct leak *l, size_t n, const char *who,
+		     const char *then)
+{
+	CLEANUP_FREE char *units = phrase_units(l, n), *place = phrase_place(l),
+			  *share = phrase_share(l->units, n);
+
+	strv_addf(&ret->notes, "%s holds %s%s in %s%s", who, units, place, share, then);
+}
+
+/*
+ * What a process may hold at its end: the level is what base holds at most, and only
+ * what is above it in every cycle is the candidate's.
+ */
+static void classify_level(const struct pair *p, struct check *ret, struct tally *t)
+{
+	if (p->candidate_min > p->base_max) {
+		add_finding(ret, p, FINDING_NEW, NULL);
+		t->blamed++;
+	} else if (p->candidate_max > p->base_max &&
+		   !(p->base_sometimes && p->candidate_sometimes)) {
+		add_finding(ret, p, FINDING_INTERMITTENT, NULL);
+		t->unsettled++;
+	} else if (p->candidate_max) {
+		add_finding(ret, p, FINDING_LEARNED, NULL);
+		if (p->base_sometimes && p->candidate_sometimes)
+			add_note(ret, p->candidate, p->ncandidate, "the candidate",
+				 ", as base does at times");
+		if (p->candidate_max < p->base_min) {
+			t->lowered++;
+			add_note(ret, p->candidate, p->ncandidate, "the candidate",
+				 ", fewer than base; the rest is taken for normal");
+		}
+	} else if (p->base_leaks) {
+		add_finding(ret, p, FINDING_REPAIRED, NULL);
+		t->repaired++;
+	} else if (p->base_sometimes) {
+		t->base_intermittent++;
+		add_note(ret, p->base, p->nbase, "base", ", the candidate never does");
+	}
+}
+
+/* Lost memory and what outlives the process: one unit is one too many. */
+static void classify_lasting(const struct pair *p, bool repairs, struct check *ret,
+			     struct tally *t)
+{
+	if (p->candidate_leaks && p->candidate_min > p->base_max) {
+		add_finding(ret, p, FINDING_NEW, NULL);
+		t->blamed++;
+	} else if (p->base_leaks && p->candidate_max) {
+		/* Sometimes more than base, or not yet repaired for sure. */
+		bool unsettled = p->candidate_max > p->base_max ||
+				 (repairs && p->candidate_sometimes);
+
+		add_finding(ret, p, unsettled ? FINDING_INTERMITTENT : FINDING_INHERITED,
+			    NULL);
+		t->unsettled += unsettled;
+		t->inherited += !(repairs && p->candidate_sometimes);
+		t->fewer += p->candidate_max < p->base_min;
+	} else if (p->base_leaks) {
+		add_finding(ret, p, FINDING_REPAIRED, NULL);
+		t->repaired++;
+	} else if (p->base_sometimes && p->candidate_sometimes) {
+		add_finding(ret, p, FINDING_INTERMITTENT, NULL);
+		add_note(ret, p->candidate, p->ncandidate, "the candidate",
+			 ", as base does at times: not blamed");
+	} else if (p->candidate_max) {
+		add_finding(ret, p, FINDING_INTERMITTENT, NULL);
+		t->unsettled++;
+	} else if (p->base_sometimes) {
+		t->base_intermittent++;
+		add_note(ret, p->base, p->nbase, "base", ", the candidate never does");
+	}
+}
+
+static const char *suppressed_by(const struct leak_case *in, const struct leak *l,
+				 struct check *ret)
+{
+	for (size_t i = 0; i < in->nsuppressions; i++) {
+		const struct suppression *s = &in->suppressions[i];
+		CLEANUP_FREE char *note = NULL;
+
+		if (!suppression_matches(s, l))
+			continue;
+		/* It holds through its last day; ISO dates sort as text. */
+		if (!s->expires || !in->today || strcmp(s->expires, in->today) >= 0)
+			return s->match;
+		note = xasprintf("the suppression %s expired on %s and no longer applies",
+				 s->match, s->expires);
+		if (!strv_contains(&ret->notes, note))
+			strv_add(&ret->notes, note);
+	}
+	return NULL;
+}
+
+static void classify_one(const struct leak_case *in, const char *signature,
+			 struct check *ret, struct tally *t)
+{
+	const char *match;
+	struct pair p;
+
+	pair_init(&p, in, signature);
+	if (!p.base_max && !p.candidate_max)
+		return;
+	match = suppressed_by(in, p.candidate ? p.candidate : p.base, ret);
+	if (match)
+		add_finding(ret, &p, FINDING_SUPPRESSED, match);
+	else if (resource_lasting((p.candidate ? p.candidate : p.base)->resource))
+		classify_lasting(&p, in->lifecycle->repairs, ret, t);
+	else
+		classify_level(&p, ret, t);
+}
+
+static int class_order(enum finding_class c)
+{
+	static const int order[] = {
+		[FINDING_NEW] = 0,	  [FINDING_INTERMITTENT] = 1,
+		[FINDING_INHERITED] = 2,  [FINDING_REPAIRED] = 3,
+		[FINDING_SUPPRESSED] = 4, [FINDING_LEARNED] = 5,
+	};
+
+	return order[c];
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By class, then what holds most, then by name: the same input gives the same order. */
+static int compare_findings(const void *pa, const void *pb)
+{
+	const struct finding *a = pa, *b = pb;
+	int d = class_order(a->class) - class_order(b->class);
+
+	if (!d)
+		d = compare_u64(series_max(b->leak.bytes, b->ncycles),
+				series_max(a->leak.bytes, a->ncycles));
+	if (!d)
+		d = compare_u64(series_max(b->leak.units, b->ncycles),
+				series_max(a->leak.units, a->ncycles));
+	return d ? d : strcmp(a->leak.signature, b->leak.signature);
+}
+
+void classify(const struct leak_case *in, struct check *ret, struct tally *ret_tally)
+{
+	struct tally t = {0};
+
+	for (size_t i = 0; i < in->candidate->nleaks; i++)
+		classify_one(in, in->candidate->leaks[i].signature, ret, &t);
+	for (size_t i = 0; i < in->base->nleaks; i++)
+		if (!find_leak(in->candidate, in->base->leaks[i].signature))
+			classify_one(in, in->base->leaks[i].signature, ret, &t);
+	if (ret->nfindings)
+		qsort(ret->findings, ret->nfindings, sizeof(*ret->findings),
+		      compare_findings);
+	*ret_tally = t;
+}

@@ -1,0 +1,23 @@
+/* Compares the series of both sides, signature by signature. Private to verdict/. */
+#ifndef EXITPATH_VERDICT_CLASSIFY_H
+#define EXITPATH_VERDICT_CLASSIFY_H
+
+#include "verdict/verdict.h"
+
+struct tally {
+	size_t blamed;	  /* NEW */
+	size_t inherited; /* lasting, leaked by both */
+	size_t fewer;	  /* of the inherited: fewer units than base in every cycle */
+	size_t repaired;  /* leaked by base, never by the candidate */
+	size_t lowered;	  /* not lasting, held by both, fewer on the candidate */
+	size_t unsettled; /* the candidate's intermittent ones: measure again */
+	size_t base_intermittent; /* sometimes on base, never on the candidate */
+};
+
+/*
+ * Adds findings (new first, then by size) and notes to ret. Both observations must
+ * have measured cycles.
+ */
+void classify(const struct leak_case *in, struct check *ret, struct tally *ret_tally);
+
+#endif

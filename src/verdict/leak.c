@@ -1,0 +1,61 @@
+/*
+ * One lifecycle under one detector. The rules are examined in the order of rules[]
+ * below; the first that decides ends it. What can be blamed on nobody (a broken
+ * harness, a broken base) comes before what is blamed on the candidate, and a leak that
+ * was shown in full comes before the candidate's other failures.
+ */
+#include "verdict/exam.h"
+
+static bool (*const rules[])(struct exam *e, struct check *ret) = {
+	rule_base_missing,	  rule_machinery_broken, rule_was_cancelled,
+	rule_base_not_found,	  rule_base_failing,	 rule_candidate_missing,
+	rule_candidate_not_found, rule_leak_shown,	 rule_candidate_failing,
+	rule_not_fitting,	  rule_detector_broken,	 rule_forced_exit,
+	rule_not_observed,	  rule_leaks_found,	 rule_nothing_found,
+};
+
+/* Notes of both sides; the same note on both is said once. */
+static void add_notes(const struct exam *e, struct check *ret)
+{
+	const struct observation *b = e->in->base, *c = e->in->candidate;
+
+	for (size_t i = 0; b && i < b->notes.n; i++) {
+		bool both = c && strv_contains(&c->notes, b->notes.v[i]);
+
+		strv_addf(&ret->notes, "%s%s", both ? "" : "base: ", b->notes.v[i]);
+	}
+	for (size_t i = 0; c && i < c->notes.n; i++)
+		if (!b || !strv_contains(&b->notes, c->notes.v[i]))
+			strv_addf(&ret->notes, "candidate: %s", c->notes.v[i]);
+}
+
+static void fill_numbers(const struct exam *e, struct check *ret)
+{
+	const struct observation *c = e->in->candidate;
+
+	ret->attempt = e->in->attempt;
+	ret->warmup = e->in->lifecycle->warmup;
+	ret->base_cycles = e->base.measured;
+	ret->candidate_cycles = e->candidate.measured;
+	ret->base_reused = e->in->base && e->in->base->reused;
+	for (size_t i = 0; c && i < c->ncycles; i++)
+		ret->duration_us += c->cycles[i].run.wall_us;
+}
+
+void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip)
+{
+	struct exam e = {.in = in};
+
+	runs_init(&e.base, "base", in->base);
+	runs_init(&e.candidate, "the candidate", in->candidate);
+	fill_numbers(&e, ret);
+	e.comparable =
+		observed_in_full(&e.base, in) && observed_in_full(&e.candidate, in);
+	if (e.comparable)
+		classify(in, ret, &e.tally);
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (rules[i](&e, ret))
+			break;
+	add_notes(&e, ret);
+	*ret_skip = e.skip;
+}
