@@ -1,0 +1,843 @@
+#include "harness.h"
+
+#include "base/mem.h"
+#include "verdict/verdict.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+/*
+ * A side is a word with one letter per cycle, the warm-up first, and a few leaks with a
+ * digit per measured cycle:
+ *
+ *   o ok           f exit 1        s SIGABRT      a detector saw a failure
+ *   7 exit 127     t timed out     x not found    q seccomp failed
+ *   w watch failed l lost          c cancelled    n not fitting
+ *   S silent       U unparsed      F forced exit  i interrupted, exit 0
+ *   e forced exit with exit 1
+ */
+struct held {
+	enum resource resource;
+	const char *name;   /* heap: function; else what */
+	const char *series; /* units per measured cycle, one digit each */
+};
+
+struct row {
+	const char *base, *candidate;
+	struct held base_held[3], candidate_held[3];
+	bool repairs, required;
+	enum outcome outcome;
+	bool retry;
+	const char *classes; /* N I L R S M (intermittent), in order */
+	const char *says, *next;
+};
+
+#define OK "oooo" /* one warm-up, three measured */
+
+static void end_as(char c, struct run_result *run, struct probe *p)
+{
+	run->end = RUN_EXITED;
+	switch (c) {
+	case 'f':
+	case 'e':
+		run->status = 1;
+		break;
+	case '7':
+		run->status = 127;
+		break;
+	case 's':
+		run->end = RUN_SIGNALED;
+		run->signal = SIGABRT;
+		p->state = PROBE_INTERRUPTED;
+		break;
+	case 'a':
+		p->failed = true;
+		p->failure = xstrdup("heap-use-after-free");
+		break;
+	case 't':
+		run->end = RUN_TIMED_OUT;
+		run->wall_us = 60000000;
+		p->state = PROBE_INTERRUPTED;
+		break;
+	case 'x':
+	case 'q':
+		run->end = RUN_NOT_STARTED;
+		run->errnum = ENOENT;
+		memcpy(run->step, c == 'x' ? "exec" : "seccomp", c == 'x' ? 5 : 8);
+		p->state = PROBE_INTERRUPTED;
+		break;
+	case 'w':
+		run->watch_failed = true;
+		break;
+	case 'l':
+		run->end = RUN_LOST;
+		break;
+	case 'c':
+		run->end = RUN_CANCELLED;
+		break;
+	default:
+		break;
+	}
+}
+
+static enum probe_state state_of(char c)
+{
+	switch (c) {
+	case 'n':
+		return PROBE_NOT_FITTING;
+	case 'S':
+		return PROBE_SILENT;
+	case 'U':
+		return PROBE_UNPARSED;
+	case 'F':
+	case 'e':
+		return PROBE_FORCED_EXIT;
+	case 'i':
+		return PROBE_INTERRUPTED;
+	default:
+		return PROBE_COMPLETE;
+	}
+}
+
+static void hold(struct probe *p, const struct held *h, uint64_t units)
+{
+	bool heap = h->resource == RESOURCE_HEAP;
+	struct leak *l = probe_leak(p, h->resource, units, heap ? units * 40 : 0);
+
+	l->process = xstrdup("worker_test");
+	if (heap) {
+		struct frame *f = leak_frame(l);
+
+		f->function = xstrdup(h->name);
+		f->module = xstrdup("worker_test");
+		f->file = xstrdup("src/worker.c");
+		f->line = 41;
+		f->project = true;
+	} else {
+		l->what = xstrdup(h->name);
+	}
+	leak_sign(l);
+}
+
+static void observe(struct observation *o, const char *cycles, const struct held *held)
+{
+	o->detector = xstrdup("lsan");
+	for (size_t i = 0; cycles[i]; i++) {
+		CLEANUP(probe) struct probe p = {.state = state_of(cycles[i])};
+		struct run_result run = {.wall_us = 1000};
+
+		end_as(cycles[i], &run, &p);
+		for (size_t k = 0; i > 0 && k < 3 && held[k].series; k++)
+			if (held[k].series[i - 1] > '0')
+				hold(&p, &held[k],
+				     (uint64_t)(held[k].series[i - 1] - '0'));
+		observation_add(o, &run, &p, i > 0);
+	}
+}
+
+static char class_letter(enum finding_class c)
+{
+	static const char letters[] = {
+		[FINDING_NEW] = 'N',	    [FINDING_INHERITED] = 'I',
+		[FINDING_LEARNED] = 'L',    [FINDING_REPAIRED] = 'R',
+		[FINDING_SUPPRESSED] = 'S', [FINDING_INTERMITTENT] = 'M',
+	};
+
+	return letters[c];
+}
+
+static void expect_says(const char *text, const char *part, size_t row)
+{
+	if (part && (!text || !strstr(text, part)))
+		fail_msg("row %zu: \"%s\" is not in \"%s\"", row, part, text ? text : "");
+}
+
+static void check_row(const struct row *r, size_t i, unsigned attempt,
+		      const struct suppression *suppressions, size_t nsuppressions)
+{
+	CLEANUP(observation) struct observation base = {0}, candidate = {0};
+	CLEANUP(check) struct check c = {0};
+	struct lifecycle lifecycle = {.name = (char[]){"worker_shutdown"},
+				      .warmup = 1,
+				      .cycles = 3,
+				      .repairs = r->repairs};
+	struct leak_case in = {.lifecycle = &lifecycle,
+			       .base = &base,
+			       .candidate = &candidate,
+			       .suppressions = suppressions,
+			       .nsuppressions = nsuppressions,
+			       .today = "2026-11-30",
+			       .attempt = attempt,
+			       .max_attempts = 3,
+			       .required = r->required};
+	char classes[16] = "";
+	bool skip = false;
+
+	observe(&base, r->base, r->base_held);
+	observe(&candidate, r->candidate, r->candidate_held);
+	verdict_leak(&in, &c, &skip);
+	for (size_t k = 0; k < c.nfindings; k++)
+		classes[k] = class_letter(c.findings[k].class);
+	if (c.outcome != r->outcome)
+		fail_msg("row %zu: %s, not %s: %s", i, outcome_name(c.outcome),
+			 outcome_name(r->outcome), c.explanation);
+	assert_non_null(c.explanation);
+	assert_int_equal(c.retry, r->retry && attempt < 3);
+	if (r->classes)
+		assert_string_equal(classes, r->classes);
+	expect_says(c.explanation, r->says, i);
+	expect_says(c.next, r->next, i);
+	/* Every outcome that blocks says what to do, or is about missing runs. */
+	if (c.outcome == OUTCOME_CLEAN)
+		assert_null(c.next);
+	assert_int_equal(c.attempt, attempt);
+	assert_int_equal(c.warmup, 1);
+	assert_int_equal(c.candidate_cycles,
+			 strlen(r->candidate) ? strlen(r->candidate) - 1 : 0);
+}
+
+static void check_rows(const struct row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		check_row(&rows[i], i, 1, NULL, 0);
+		check_row(&rows[i], i, 3, NULL, 0);
+	}
+}
+
+#define HEAP(f, s)                  \
+	{                           \
+		RESOURCE_HEAP, f, s \
+	}
+#define FD(f, s)                  \
+	{                         \
+		RESOURCE_FD, f, s \
+	}
+#define ROWS_RUN(rows) check_rows(rows, ARRAY_SIZE(rows))
+
+static void how_runs_end(void **state)
+{
+	static const struct row rows[] = {
+		{OK, OK, .outcome = OUTCOME_CLEAN, .says = "3 of 3 cycles"},
+		/* the command cannot be started */
+		{"x", "x", .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "not found on base", .next = "--setup"},
+		{"xxxx", OK, .outcome = OUTCOME_BASELINE_INVALID},
+		{OK, "x", .outcome = OUTCOME_BEHAVIOR_FAILED,
+		 .says = "not found on the cand"},
+		{"7777", "7777", .outcome = OUTCOME_BASELINE_INVALID, .next = "--setup"},
+		/* the machinery */
+		{"q", "", .outcome = OUTCOME_HARNESS_ERROR, .says = "seccomp"},
+		{OK, "q", .outcome = OUTCOME_HARNESS_ERROR, .says = "the candidate"},
+		{"owoo", OK, .outcome = OUTCOME_HARNESS_ERROR, .says = "on base"},
+		{OK, "ooow", .outcome = OUTCOME_HARNESS_ERROR, .says = "exit watch"},
+		{"oolo", OK, .outcome = OUTCOME_HARNESS_ERROR},
+		{OK, "ool", .outcome = OUTCOME_HARNESS_ERROR},
+		{"ffff", "l", .outcome = OUTCOME_HARNESS_ERROR},
+		{"", "", .outcome = OUTCOME_HARNESS_ERROR},
+		{OK, "", .outcome = OUTCOME_HARNESS_ERROR},
+		{"o", "o", .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "0 of 3 cycles on base"},
+		{OK, "o", .outcome = OUTCOME_HARNESS_ERROR, .says = "on the candidate"},
+		{OK, "ooo", .outcome = OUTCOME_HARNESS_ERROR, .says = "2 of 3 cycles"},
+		{"oc", "", .outcome = OUTCOME_INCONCLUSIVE, .says = "cancelled"},
+		{OK, "oc", .outcome = OUTCOME_INCONCLUSIVE, .says = "cancelled"},
+		/* base fails */
+		{"ffff", OK, .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "4 of 4 cycles: exit 1"},
+		{"f", "", .outcome = OUTCOME_BASELINE_INVALID},
+		{"ssss", "ffff", .outcome = OUTCOME_BASELINE_INVALID, .says = "SIGABRT"},
+		{"aaaa", OK, .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "heap-use-after-free (exit 0)"},
+		{"fooo", OK, .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .says = "base is unstable"},
+		{"oofo", "ffff", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+		{"eeee", OK, .outcome = OUTCOME_BASELINE_INVALID},
+		/* base times out */
+		{"tttt", OK, .outcome = OUTCOME_BASELINE_INVALID, .next = "--timeout"},
+		{"t", "", .outcome = OUTCOME_BASELINE_INVALID},
+		{"tttt", "tttt", .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .says = "on the candidate as well"},
+		{"otoo", OK, .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+		{"tfft", OK, .outcome = OUTCOME_BASELINE_INVALID},
+		/* the candidate fails */
+		{OK, "ffff", .outcome = OUTCOME_BEHAVIOR_FAILED,
+		 .says = "4 of 4 cycles: exit 1"},
+		{OK, "f", .outcome = OUTCOME_BEHAVIOR_FAILED},
+		{OK, "ssss", .outcome = OUTCOME_BEHAVIOR_FAILED, .says = "SIGABRT"},
+		{OK, "aaaa", .outcome = OUTCOME_BEHAVIOR_FAILED,
+		 .says = "heap-use-after-free"},
+		{OK, "eeee", .outcome = OUTCOME_BEHAVIOR_FAILED},
+		{OK, "oofo", .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .says = "1 of 4 cycles", .next = "--cycles 12"},
+		{OK, "tttt", .outcome = OUTCOME_INCONCLUSIVE,
+		 .says = "timed out after 60 s", .next = "hang.txt"},
+		{OK, "t", .outcome = OUTCOME_INCONCLUSIVE},
+		{OK, "ooto", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+		{OK, "fftf", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
+static void what_the_detector_did(void **state)
+{
+	static const struct row rows[] = {
+		{"nnnn", "nnnn", .required = true, .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "-fsanitize=address"},
+		{"nnnn", "nnnn", .outcome = OUTCOME_CLEAN, .says = "does not fit"},
+		{"nnnn", OK, .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "cannot observe base"},
+		{OK, "nnnn", .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "cannot observe the candidate"},
+		{OK, "ooon", .outcome = OUTCOME_HARNESS_ERROR},
+		{"oSoo", OK, .outcome = OUTCOME_HARNESS_ERROR, .says = "on base"},
+		{OK, "ooSo", .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "never a clean run"},
+		{"Sooo", OK, .outcome = OUTCOME_HARNESS_ERROR}, /* the warm-up too */
+		{"Uooo", OK, .outcome = OUTCOME_HARNESS_ERROR, .says = "cannot be read"},
+		{OK, "UUUU", .outcome = OUTCOME_HARNESS_ERROR},
+		{OK, "FFFF", .outcome = OUTCOME_HARNESS_ERROR, .says = "_exit"},
+		{OK, "ooFo", .outcome = OUTCOME_HARNESS_ERROR, .says = "_exit"},
+		{"FFFF", "FFFF", .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "base leaves through _exit too, so nothing was checked"},
+		{"FFFF", OK, .outcome = OUTCOME_BASELINE_INVALID, .says = "does not"},
+		{"SFFF", "FFFF", .outcome = OUTCOME_HARNESS_ERROR},
+		{"iooo", OK, .outcome = OUTCOME_HARNESS_ERROR},
+		{OK, "oooi", .outcome = OUTCOME_HARNESS_ERROR, .says = "interrupted"},
+		/* How the run ended comes before what the detector did. */
+		{"nnnf", "nnnn", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+		/* A leak does not make up for a base that was not observed. */
+		{"SSSS",
+		 OK,
+		 {{0}},
+		 {HEAP("leak_here", "111")},
+		 .outcome = OUTCOME_HARNESS_ERROR,
+		 .classes = ""},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
+static void lost_memory(void **state)
+{
+	static const struct row rows[] = {
+		{OK,
+		 OK,
+		 {{0}},
+		 {HEAP("leak_here", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N",
+		 .says = "worker_shutdown leaks 1 allocation (40 bytes) per cycle in "
+			 "leak_here "
+			 "(src/worker.c:41): 3 of 3 cycles on the candidate, 0 of 3 on "
+			 "base"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {HEAP("a", "121"), HEAP("b", "999")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "NN",
+		 .says = "9 allocations (360 bytes) per cycle in b (src/worker.c:41): 3 "
+			 "of 3 "
+			 "cycles on the candidate, 0 of 3 on base. 1 more new leak is "
+			 "listed."},
+		{OK,
+		 OK,
+		 {{0}},
+		 {HEAP("a", "132")},
+		 .outcome = OUTCOME_LEAK,
+		 .says = "1 to 3 allocations (40 to 120 bytes)"},
+		/* shown in full: outranks that the candidate fails as well */
+		{OK, "ffff", {{0}}, {HEAP("a", "111")}, .outcome = OUTCOME_LEAK},
+		{OK, "oofo", {{0}}, {HEAP("a", "111")}, .outcome = OUTCOME_LEAK},
+		{OK,
+		 "fofo",
+		 {{0}},
+		 {HEAP("a", "101")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true},
+		{OK,
+		 "ssss",
+		 {{0}},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_BEHAVIOR_FAILED},
+		/* not in every cycle */
+		{OK,
+		 OK,
+		 {{0}},
+		 {HEAP("a", "101")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M",
+		 .says = "2 of 3 cycles on the candidate"},
+		{OK,
+		 OK,
+		 {HEAP("a", "100")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = ""},
+		{OK,
+		 OK,
+		 {HEAP("a", "100")},
+		 {HEAP("a", "001")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {HEAP("a", "101")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {HEAP("a", "101")},
+		 {HEAP("a", "232")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		/* base leaks */
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I",
+		 .says = "base itself leaks 1 allocation (40 bytes) per cycle in a "
+			 "(src/worker.c:41): 3 of 3 cycles on the candidate, 3 of 3 on "
+			 "base",
+		 .next = "on base first"},
+		{OK,
+		 OK,
+		 {HEAP("a", "222")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I",
+		 .next = "say so: --repairs"},
+		{OK,
+		 OK,
+		 {HEAP("a", "222")},
+		 {{0}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "R",
+		 .says = "3 of 3 cycles on base, 0 of 3 on the candidate",
+		 .next = "say so: --repairs"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "010")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I"},
+		/* sanitizers miss one at times: 9 for 10 is the same leak */
+		{OK,
+		 OK,
+		 {HEAP("a", "989")},
+		 {HEAP("a", "999")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I"},
+		{OK,
+		 OK,
+		 {HEAP("a", "888")},
+		 {HEAP("a", "898")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .retry = true,
+		 .classes = "M"},
+		/* base leaks and the candidate adds */
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "111"), HEAP("b", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "NI",
+		 .says = "in b"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "222")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N",
+		 .says = "where base has at most 1"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("b", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "NR"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("b", "101")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .retry = true,
+		 .classes = "MR"},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
+static void what_a_process_may_hold(void **state)
+{
+	static const struct row rows[] = {
+		{OK,
+		 OK,
+		 {{0}},
+		 {FD("data/log.txt", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N",
+		 .says = "leaks 1 descriptor (data/log.txt) per cycle: 3 of 3"},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {FD("log", "111")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "222")},
+		 {FD("log", "111")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {FD("log", "222")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N",
+		 .says = "where base has at most 1"},
+		{OK,
+		 OK,
+		 {FD("log", "121")},
+		 {FD("log", "212")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {FD("log", "121")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {FD("log", "010")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {FD("log", "101")},
+		 {FD("log", "020")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "101")},
+		 {FD("log", "111")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "101")},
+		 {FD("log", "222")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		{OK,
+		 OK,
+		 {FD("log", "101")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = ""},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {{0}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "R",
+		 .next = "say so: --repairs"},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {FD("log", "010")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {FD("log", "111")},
+		 {FD("log", "111"), FD("db", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "NL"},
+		/* A temporary file outlives the process: no level is learned. */
+		{OK,
+		 OK,
+		 {{RESOURCE_TEMPFILE, "t", "111"}},
+		 {{RESOURCE_TEMPFILE, "t", "111"}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I"},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
+static void repairs(void **state)
+{
+	static const struct row rows[] = {
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "R",
+		 .says = "Repaired: base leaks 1 allocation (40 bytes) per cycle in a"},
+		{OK,
+		 OK,
+		 {FD("db", "111")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "R"},
+		{OK,
+		 OK,
+		 {FD("db", "333")},
+		 {FD("db", "111")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {{0}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "proves nothing"},
+		{OK,
+		 OK,
+		 {FD("db", "111")},
+		 {FD("db", "111")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "L"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "I",
+		 .says = "Not repaired: worker_shutdown still leaks"},
+		{OK,
+		 OK,
+		 {HEAP("a", "333")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "I",
+		 .says = "Repaired in part"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111"), HEAP("b", "111")},
+		 {HEAP("a", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "IR",
+		 .says = "Repaired in part"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("b", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "NR"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {HEAP("b", "111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {HEAP("a", "100")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {HEAP("a", "101")},
+		 {{0}},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .says = "at times only"},
+		{OK,
+		 "ffff",
+		 {HEAP("a", "111")},
+		 {{0}},
+		 .outcome = OUTCOME_BEHAVIOR_FAILED},
+		{OK, "FFFF", {HEAP("a", "111")}, {{0}}, .outcome = OUTCOME_HARNESS_ERROR},
+	};
+	struct row row;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		row = rows[i];
+		row.repairs = true;
+		check_rows(&row, 1);
+	}
+}
+
+static void suppressions(void **state)
+{
+	struct suppression heap[] = {
+		{.match = (char[]){"leak:leak_*"}, .expires = (char[]){"2026-11-30"}}};
+	struct suppression old[] = {
+		{.match = (char[]){"leak:leak_*"}, .expires = (char[]){"2026-11-29"}}};
+	static const struct row clean = {OK,
+					 OK,
+					 {{0}},
+					 {HEAP("leak_here", "111")},
+					 .outcome = OUTCOME_CLEAN,
+					 .classes = "S"},
+				both = {OK,
+					OK,
+					{HEAP("leak_here", "111")},
+					{HEAP("leak_here", "222")},
+					.outcome = OUTCOME_CLEAN,
+					.classes = "S"},
+				gone = {OK,
+					OK,
+					{HEAP("leak_here", "111")},
+					{{0}},
+					.outcome = OUTCOME_CLEAN,
+					.classes = "S"},
+				other = {OK,
+					 OK,
+					 {{0}},
+					 {HEAP("leak_here", "111"), HEAP("b", "111")},
+					 .outcome = OUTCOME_LEAK,
+					 .classes = "NS"},
+				expired = {OK,
+					   OK,
+					   {{0}},
+					   {HEAP("leak_here", "111")},
+					   .outcome = OUTCOME_LEAK,
+					   .classes = "N"},
+				at_times = {OK,
+					    OK,
+					    {{0}},
+					    {HEAP("leak_here", "101")},
+					    .outcome = OUTCOME_CLEAN,
+					    .classes = "S"},
+				unproved = {OK,
+					    OK,
+					    {HEAP("leak_here", "111")},
+					    {{0}},
+					    .repairs = true,
+					    .outcome = OUTCOME_BASELINE_INVALID,
+					    .classes = "S"};
+
+	(void)state;
+	check_row(&clean, 0, 1, heap, 1);
+	check_row(&both, 1, 1, heap, 1);
+	check_row(&gone, 2, 1, heap, 1);
+	check_row(&other, 3, 1, heap, 1);
+	check_row(&expired, 4, 1, old, 1);
+	check_row(&at_times, 5, 1, heap, 1);
+	check_row(&unproved, 6, 1, heap, 1);
+}
+
+static bool has_note(const struct check *c, const char *part)
+{
+	for (size_t i = 0; i < c->notes.n; i++)
+		if (strstr(c->notes.v[i], part))
+			return true;
+	return false;
+}
+
+static void notes_and_skip(void **state)
+{
+	struct lifecycle lifecycle = {.name = (char[]){"w"}, .cycles = 3};
+	struct suppression old = {.match = (char[]){"leak:a"},
+				  .expires = (char[]){"2020-01-01"}};
+	static const struct held none[3] = {{0}}, a[3] = {HEAP("a", "111")},
+				 b[3] = {HEAP("b", "100")};
+	CLEANUP(observation) struct observation base = {0}, candidate = {0}, unfit = {0};
+	CLEANUP(check) struct check c = {0}, d = {0};
+	struct leak_case in = {.lifecycle = &lifecycle,
+			       .base = &base,
+			       .candidate = &candidate,
+			       .suppressions = &old,
+			       .nsuppressions = 1,
+			       .today = "2026-11-30",
+			       .attempt = 1,
+			       .max_attempts = 3};
+	bool skip = true;
+
+	(void)state;
+	observe(&base, OK, b);
+	observe(&candidate, "oofo", a);
+	base.reused = true;
+	strv_add(&base.notes, "seen by both");
+	strv_add(&base.notes, "seen once");
+	strv_add(&candidate.notes, "seen by both");
+	strv_add(&candidate.notes, "seen here");
+	verdict_leak(&in, &c, &skip);
+	assert_int_equal(c.outcome, OUTCOME_LEAK);
+	assert_false(skip);
+	assert_true(c.base_reused);
+	assert_int_equal(c.duration_us, 4000);
+	assert_int_equal(c.base_cycles, 3);
+	assert_true(has_note(&c, "leak:a expired on 2020-01-01"));
+	assert_true(has_note(&c,
+			     "base holds 1 allocation (40 bytes) in b (src/worker.c:41) "
+			     "in 1 of 3 cycles, the candidate never does"));
+	assert_true(has_note(&c, "also fails in 1 of 4 cycles: exit 1"));
+	assert_true(has_note(&c, "base: seen once"));
+	assert_true(has_note(&c, "candidate: seen here"));
+	assert_true(strv_contains(&c.notes, "seen by both"));
+	assert_int_equal(c.notes.n, 6);
+	/* new first; base's units stay NULL where base never had it */
+	assert_null(c.findings[0].base_units);
+
+	observe(&unfit, "nnnn", none);
+	in.base = in.candidate = &unfit;
+	verdict_leak(&in, &d, &skip);
+	assert_true(skip);
+	in.base = in.candidate = NULL;
+	check_release(&d);
+	verdict_leak(&in, &d, &skip);
+	assert_int_equal(d.outcome, OUTCOME_HARNESS_ERROR);
+}
+
+static void series(void **state)
+{
+	static const struct {
+		uint64_t units[5];
+		size_t n;
+		bool leaks, intermittent;
+	} cases[] = {
+		{{0}, 0, false, false},
+		{{0}, 1, false, false},
+		{{1}, 1, true, false},
+		{{5, 5, 6}, 3, true, false},
+		{{3, 0, 0}, 3, false, true},
+		{{0, 0, 0}, 3, false, false},
+		{{0, 1, 1, 1, 1}, 5, false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool intermittent;
+
+		assert_int_equal(series_leaks(cases[i].units, cases[i].n, &intermittent),
+				 cases[i].leaks);
+		assert_int_equal(intermittent, cases[i].intermittent);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		HARNESS_TEST(how_runs_end),   HARNESS_TEST(what_the_detector_did),
+		HARNESS_TEST(lost_memory),    HARNESS_TEST(what_a_process_may_hold),
+		HARNESS_TEST(repairs),	      HARNESS_TEST(suppressions),
+		HARNESS_TEST(notes_and_skip), HARNESS_TEST(series),
+	};
+
+	return HARNESS_RUN(tests);
+}
