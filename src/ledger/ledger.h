@@ -2,7 +2,7 @@
  * The OS ledger: what a process holds according to the operating system.
  *
  * The watch side runs in the supervisor (see proc/proc.h): at each exit_group it reads
- * /proc/PID and appends one JSON line to `<dir>/ledger.jsonl`; at the root's end it adds
+ * /proc/PID and adds one JSON line to `<dir>/ledger.jsonl`; at the root's end it adds
  * what outlives the tree: live descendants, files left in the scratch TMPDIR and /tmp,
  * new objects in /dev/shm, new System V segments. The read side parses that file.
  */
@@ -26,7 +26,7 @@ struct ledger_opts {
 	bool shared_watch; /* also compare /tmp and /dev/shm before and after: only when
 			      no other run of ours is going on at the same time */
 };
-/* Takes the before-snapshot of shared namespaces and opens the file. */
+/* Takes the before-snapshot of shared namespaces; the file is made by the supervisor. */
 struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err);
 const struct run_watch *ledger_watch(struct ledger *l);
 void ledger_free(struct ledger *l);

@@ -1,0 +1,19 @@
+/* The one table of detectors, by name. See docs/HOWTO-detector.md. */
+#include "detect/detect.h"
+
+#include <string.h>
+
+extern const struct detector detector_ledger;
+
+const struct detector *const detectors[] = {
+	&detector_ledger,
+	NULL,
+};
+
+const struct detector *detector_find(const char *name)
+{
+	for (size_t i = 0; detectors[i]; i++)
+		if (!strcmp(detectors[i]->name, name))
+			return detectors[i];
+	return NULL;
+}

@@ -1,0 +1,326 @@
+/* ledger.jsonl as watch.c writes it. A test may have written to it as well: whatever is
+ * not as it must be makes the whole file worthless. */
+#include "ledger/ledger.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct parse {
+	struct probe *probe;
+	json_t *begin; /* the first line, or NULL */
+	const char *tmpdir, *checkout;
+	uint64_t exits;
+	bool canary, canary_seen;
+	bool root, end;
+	char *hidden; /* why something of the root's could not be read */
+};
+
+static int refuse(struct parse *p, const char *why)
+{
+	p->probe->state = PROBE_UNPARSED;
+	free(p->probe->detail);
+	p->probe->detail = xasprintf(
+		"%s: %s; does the test write to its run's directory?", LEDGER_FILE, why);
+	return -1;
+}
+
+/* The part of path below dir, or NULL. */
+static const char *below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	return n > 1 && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* A descriptor's target as people and signatures name it. */
+static char *describe_target(const struct parse *p, const char *target)
+{
+	const char *rest = below(target, p->tmpdir);
+
+	if (rest)
+		return xasprintf("$TMPDIR/%s", rest);
+	rest = below(target, p->checkout);
+	if (rest)
+		return xstrdup(rest);
+	if (!strncmp(target, "pipe:[", 6))
+		return xstrdup("pipe");
+	if (!strncmp(target, "anon_inode:", 11)) {
+		const char *name = target + 11 + (target[11] == '[');
+
+		return xstrndup(name, strcspn(name, "]"));
+	}
+	if (!strncmp(target, "/memfd:", 7))
+		return xstrdup(target + 1);
+	return xstrdup(target);
+}
+
+/* "worker-12" gives "worker-*": pools number their threads. */
+static char *describe_thread(const char *name)
+{
+	CLEANUP(buf) struct buf out = {0};
+
+	for (; *name; name++) {
+		if (!isdigit((unsigned char)*name))
+			buf_addc(&out, *name);
+		else if (!out.len || out.data[out.len - 1] != '*')
+			buf_addc(&out, '*');
+	}
+	return buf_detach(&out);
+}
+
+/* Takes ownership of what. `more` is for people, and no part of the signature. */
+static void add_leak(struct parse *p, enum resource r, const char *process, char *what,
+		     const char *more)
+{
+	struct leak *l = probe_leak(p->probe, r, 1, 0);
+
+	l->process = xstrdup(process);
+	l->what = what;
+	leak_sign(l);
+	if (more) {
+		l->what = xasprintf("%s%s", what, more);
+		free(what);
+	}
+}
+
+static char *describe_held(const struct parse *p, enum resource r, int64_t fd,
+			   const char *to)
+{
+	CLEANUP_FREE char *target =
+		r == RESOURCE_THREAD ? describe_thread(to) : describe_target(p, to);
+
+	switch (r) {
+	case RESOURCE_FD:
+		return xasprintf("fd %lld -> %s", (long long)fd, target);
+	case RESOURCE_SOCKET:
+		return xasprintf("socket %s", target);
+	case RESOURCE_THREAD:
+		return xasprintf("thread %s", target);
+	case RESOURCE_ZOMBIE:
+		return xasprintf("child %s was never waited for", target);
+	case RESOURCE_LOCK:
+		return xasprintf("lock on %s", target);
+	case RESOURCE_HEAP:
+	case RESOURCE_CHILD:
+	case RESOURCE_TEMPFILE:
+	case RESOURCE_POSIX_SHM:
+	case RESOURCE_SYSV_SHM:
+		break;
+	}
+	return NULL;
+}
+
+static int parse_held(struct parse *p, const char *exe, const json_t *held)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach ((json_t *)(uintptr_t)held, i, item) {
+		const char *to = json_get(item, "to", NULL);
+		const char *from = json_get(item, "from", NULL);
+		CLEANUP_FREE char *more = NULL;
+		enum resource r;
+		char *what;
+
+		if (!to || !resource_parse(json_get(item, "r", ""), &r))
+			return refuse(p, "an exit names something unknown");
+		what = describe_held(p, r, json_get_int(item, "fd", -1), to);
+		if (!what)
+			return refuse(p, "an exit names something unknown");
+		if (from)
+			more = xasprintf(" (inherited from %s)", from);
+		add_leak(p, r, exe, what, more);
+	}
+	return 0;
+}
+
+static int parse_exit(struct parse *p, const json_t *j)
+{
+	const char *exe = json_get(j, "exe", NULL), *hidden = json_get(j, "hidden", NULL);
+	bool root = json_get_bool(j, "root", false);
+
+	if (!exe || json_get_int(j, "pid", 0) <= 0)
+		return refuse(p, "an exit without a process");
+	if (root && p->root)
+		return refuse(p, "the root exits twice");
+	p->exits++;
+	p->root |= root;
+	if (root && hidden)
+		p->hidden = xasprintf("%s: %s", exe, hidden);
+	if (hidden)
+		strv_addf(&p->probe->notes, "could not see what %s holds: %s", exe,
+			  hidden);
+	if (json_get_bool(j, "more", false))
+		strv_addf(&p->probe->notes, "%s holds too much to be listed in full",
+			  exe);
+	return parse_held(p, exe, json_object_get(j, "held"));
+}
+
+static int parse_begin(struct parse *p, json_t *j)
+{
+	p->tmpdir = json_get(j, "tmpdir", NULL);
+	p->checkout = json_get(j, "checkout", NULL);
+	if (json_get_int(j, "version", 0) != 1 || !p->tmpdir || !p->checkout)
+		return refuse(p, "its first line is of another version");
+	p->begin = json_incref(j);
+	return 0;
+}
+
+static int parse_canary(struct parse *p, const json_t *j)
+{
+	if (p->canary)
+		return refuse(p, "two canaries");
+	p->canary = true;
+	p->canary_seen = json_get_bool(j, "fd", false) && json_get_bool(j, "lock", false);
+	return 0;
+}
+
+static int parse_files(struct parse *p, const json_t *j)
+{
+	const char *hidden = json_get(j, "hidden", NULL);
+	const json_t *name, *list = json_object_get(j, "list");
+	size_t i;
+
+	if (hidden && !p->hidden)
+		p->hidden = xasprintf("TMPDIR: %s", hidden);
+	if (json_get_bool(j, "more", false))
+		strv_add(&p->probe->notes, "TMPDIR has too many files to be listed");
+	json_array_foreach ((json_t *)(uintptr_t)list, i, name) {
+		if (!json_is_string(name))
+			return refuse(p, "a file without a name");
+		add_leak(p, RESOURCE_TEMPFILE, NULL,
+			 xasprintf("file $TMPDIR/%s", json_string_value(name)), NULL);
+	}
+	return 0;
+}
+
+static int parse_named(struct parse *p, const json_t *j, enum resource r,
+		       const char *prefix)
+{
+	const char *name = json_get(j, "name", NULL);
+
+	if (!name)
+		return refuse(p, "an object without a name");
+	add_leak(p, r, NULL, xasprintf("%s%s", prefix, name), NULL);
+	return 0;
+}
+
+static int parse_left(struct parse *p, const json_t *j)
+{
+	const char *exe = json_get(j, "exe", NULL);
+	CLEANUP_FREE char *more = NULL;
+
+	if (!exe)
+		return refuse(p, "a process without a name");
+	more = xasprintf(" (pid %lld) left running",
+			 (long long)json_get_int(j, "pid", 0));
+	add_leak(p, RESOURCE_CHILD, exe, xasprintf("process %s", exe), more);
+	return 0;
+}
+
+static int parse_sysv(struct parse *p, const json_t *j)
+{
+	CLEANUP_FREE char *more = NULL;
+
+	more = xasprintf(" of %lld bytes", (long long)json_get_int(j, "size", 0));
+	add_leak(p, RESOURCE_SYSV_SHM, json_get(j, "exe", NULL),
+		 xstrdup("System V shared memory segment"), more);
+	return 0;
+}
+
+static int parse_end(struct parse *p, const json_t *j, size_t offset)
+{
+	if (json_get_int(j, "offset", -1) != (int64_t)offset ||
+	    json_get_int(j, "exits", -1) != (int64_t)p->exits)
+		return refuse(p, "its end does not count what is there");
+	p->end = true;
+	return 0;
+}
+
+/* offset is where the line starts. */
+static int parse_line(struct parse *p, json_t *j, size_t offset)
+{
+	const char *type = json_get(j, "t", "");
+
+	if (p->end)
+		return refuse(p, "lines after its end");
+	if (!strcmp(type, "begin") != !p->begin)
+		return refuse(p, "it does not begin once");
+	if (!p->begin)
+		return parse_begin(p, j);
+	if (!strcmp(type, "exit"))
+		return parse_exit(p, j);
+	if (!strcmp(type, "canary"))
+		return parse_canary(p, j);
+	if (!strcmp(type, "files"))
+		return parse_files(p, j);
+	if (!strcmp(type, "left"))
+		return parse_left(p, j);
+	if (!strcmp(type, "tmp"))
+		return parse_named(p, j, RESOURCE_TEMPFILE, "file /tmp/");
+	if (!strcmp(type, "shm"))
+		return parse_named(p, j, RESOURCE_POSIX_SHM, "shared memory /dev/shm/");
+	if (!strcmp(type, "sysv"))
+		return parse_sysv(p, j);
+	if (!strcmp(type, "end"))
+		return parse_end(p, j, offset);
+	return refuse(p, "a line of unknown type");
+}
+
+static int parse_lines(struct parse *p, const char *text, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		const char *end = memchr(text + at, '\n', len - at);
+		CLEANUP_JSON json_t *j = NULL;
+
+		if (!end)
+			return refuse(p, "its last line is cut");
+		j = json_parse(text + at, (size_t)(end - text) - at, LEDGER_FILE, NULL);
+		if (!json_is_object(j))
+			return refuse(p, "a line is no JSON object");
+		if (parse_line(p, j, at) < 0)
+			return -1;
+		at = (size_t)(end - text) + 1;
+	}
+	return 0;
+}
+
+/* The state of a file that was read to its end. */
+static void conclude(struct parse *p)
+{
+	struct probe *probe = p->probe;
+
+	probe->state = PROBE_SILENT;
+	if (!p->root)
+		probe->detail = xstrdup("the exit of the command was not seen");
+	else if (p->hidden)
+		probe->detail = TAKE_PTR(p->hidden);
+	else if (!p->canary_seen)
+		probe->detail = xstrdup("the planted descriptor and its lock were not "
+					"seen: is /proc mounted?");
+	else if (!p->end)
+		probe->detail = xasprintf("%s stops before the end of the run: is the "
+					  "disk full?",
+					  LEDGER_FILE);
+	else
+		probe->state = PROBE_COMPLETE;
+}
+
+int ledger_parse(const char *text, size_t len, struct probe *ret, struct err *err)
+{
+	struct parse p = {.probe = ret};
+
+	(void)err;
+	if (parse_lines(&p, text, len) == 0)
+		conclude(&p);
+	probe_merge(ret);
+	json_decref(p.begin);
+	free(p.hidden);
+	return 0;
+}

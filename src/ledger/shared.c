@@ -1,0 +1,160 @@
+#include "ledger/shared.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Our own scratch directories; the run's TMPDIR lies in one of them. */
+#define OWN_PREFIX "exitpath-"
+
+enum { MAX_DEPTH = 64, SYSV_CAP = 1 << 20 };
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort(struct strv *s)
+{
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), compare);
+}
+
+/* Files of others are not ours to report: any user may write to these directories. */
+static void list_owned(const char *path, struct strv *ret)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	struct stat st;
+
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    !strncmp(e->d_name, OWN_PREFIX, strlen(OWN_PREFIX)))
+			continue;
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_uid == geteuid())
+			strv_add(ret, e->d_name);
+	}
+	closedir(dir);
+	sort(ret);
+}
+
+static void list_segments(struct shared *s)
+{
+	CLEANUP(buf) struct buf text = {0};
+
+	if (read_file("/proc/sysvipc/shm", SYSV_CAP, &text, NULL) < 0)
+		return;
+	for (const char *line = buf_str(&text), *end; *line; line = end) {
+		struct sysv_segment segment;
+
+		end = strchrnul(line, '\n');
+		if (procfs_sysv_line(line, (size_t)(end - line), &segment))
+			*VEC_ADD(s->segments, s->nsegments, s->segments_cap) = segment;
+		end += *end == '\n';
+	}
+}
+
+void shared_read(struct shared *s, bool names)
+{
+	*s = (struct shared){0};
+	list_segments(s);
+	if (names) {
+		list_owned("/tmp", &s->tmp);
+		list_owned("/dev/shm", &s->shm);
+	}
+}
+
+void shared_release(struct shared *s)
+{
+	strv_release(&s->tmp);
+	strv_release(&s->shm);
+	free(s->segments);
+	*s = (struct shared){0};
+}
+
+void names_added(const struct strv *before, const struct strv *after,
+		 void (*each)(void *ctx, const char *name), void *ctx)
+{
+	for (size_t i = 0; i < after->n; i++)
+		if (!before->n || !bsearch(&after->v[i], before->v, before->n,
+					   sizeof(*before->v), compare))
+			each(ctx, after->v[i]);
+}
+
+bool segment_known(const struct shared *s, int id)
+{
+	for (size_t i = 0; i < s->nsegments; i++)
+		if (s->segments[i].id == id)
+			return true;
+	return false;
+}
+
+struct walk {
+	struct strv *found;
+	bool more;
+};
+
+static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth);
+
+static void walk_entry(struct walk *w, int dir, const char *name, const char *path,
+		       unsigned depth)
+{
+	CLEANUP_FREE char *full = path[0] ? path_join(path, name) : xstrdup(name);
+	int fd = openat(dir, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && depth < MAX_DEPTH) {
+		walk_dir(w, fd, full, depth + 1);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (w->found->n == LEFTOVERS_CAP)
+		w->more = true;
+	else
+		strv_add(w->found, full);
+}
+
+/* Takes ownership of fd. */
+static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	bool empty = true;
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	while (!w->more && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		empty = false;
+		walk_entry(w, dirfd(dir), e->d_name, path, depth);
+	}
+	closedir(dir);
+	if (empty && path[0])
+		strv_addf(w->found, "%s/", path);
+}
+
+int leftovers_list(const char *dir, struct strv *ret, bool *ret_more)
+{
+	struct walk w = {.found = ret};
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	*ret_more = false;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	walk_dir(&w, fd, "", 0);
+	sort(ret);
+	*ret_more = w.more;
+	return 0;
+}

@@ -1,0 +1,367 @@
+/*
+ * The side in the supervisor. It keeps the text of ledger.jsonl in memory and appends it
+ * in blocks: most processes cost no write, and a test that rummages in the run's
+ * directory finds nothing to change until its root has ended. The file is opened late
+ * and by path because the supervisor closes all that it does not know.
+ *
+ * Three lines prove that the ledger worked in this very run: "canary", a descriptor with
+ * a lock that is planted in the supervisor and read by the same code when the root
+ * exits; the root's own "exit"; and "end", which counts the lines' bytes, so that a line
+ * from anybody else shows.
+ */
+#include "ledger/ledger.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "ledger/shared.h"
+#include "ledger/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+
+#define CANARY_NAME "exitpath-canary"
+
+enum {
+	FLUSH_AT = 64 << 10, /* bytes */
+	EXITED_CAP = 16384,  /* processes that are remembered */
+	CHILDREN_CAP = 1024,
+};
+
+struct exited {
+	pid_t pid, ppid;
+	unsigned long long start;
+	char exe[64];
+};
+
+struct ledger {
+	char *path, *tmpdir, *checkout;
+	bool shared_watch;
+	struct shared before;
+	struct run_watch watch;
+	struct buf out;
+	uint64_t written; /* bytes already in the file */
+	uint64_t exits;
+	bool begun;
+	struct exited *exited; /* the newest EXITED_CAP, in a ring */
+	size_t nexited, exited_cap, exited_next;
+};
+
+static void flush(struct ledger *l)
+{
+	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+	CLEANUP_FD int fd = open(l->path, flags, 0600);
+
+	/* What cannot be written is missed by the reader: no "end" line. */
+	if (fd >= 0)
+		write_all(fd, l->out.data, l->out.len);
+	l->written += l->out.len;
+	buf_clear(&l->out);
+}
+
+static void add_line(struct ledger *l, const json_t *j)
+{
+	CLEANUP_FREE char *text = json_dumps(j, JSON_COMPACT);
+
+	if (text) {
+		buf_adds(&l->out, text);
+		buf_addc(&l->out, '\n');
+	}
+	if (l->out.len >= FLUSH_AT)
+		flush(l);
+}
+
+static json_t *new_line(const char *type)
+{
+	json_t *j = json_object();
+
+	json_put(j, "t", type);
+	return j;
+}
+
+static void begin(struct ledger *l)
+{
+	CLEANUP_JSON json_t *j = NULL;
+
+	if (l->begun)
+		return;
+	l->begun = true;
+	j = new_line("begin");
+	json_put_int(j, "version", 1);
+	json_put(j, "tmpdir", l->tmpdir);
+	json_put(j, "checkout", l->checkout);
+	add_line(l, j);
+}
+
+/* Plants a descriptor and a lock, takes them as those of a test are taken. */
+static void canary(struct ledger *l)
+{
+	CLEANUP_FD int low = memfd_create(CANARY_NAME, MFD_CLOEXEC), fd = -1;
+	CLEANUP(snapshot) struct snapshot s = {0};
+	CLEANUP_JSON json_t *j = new_line("canary");
+	bool seen = false, locked = false;
+
+	fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 3);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		snapshot_take(&s, getpid(), getpid());
+	for (size_t i = 0; i < s.nheld; i++) {
+		const struct held *h = &s.held[i];
+		bool ours = h->fd == fd && strstr(h->target, CANARY_NAME);
+
+		seen |= ours && h->resource == RESOURCE_FD;
+		locked |= ours && h->resource == RESOURCE_LOCK;
+	}
+	json_put_bool(j, "fd", seen);
+	json_put_bool(j, "lock", locked);
+	add_line(l, j);
+}
+
+static void remember(struct ledger *l, const struct snapshot *s)
+{
+	struct exited *e;
+
+	if (l->nexited < EXITED_CAP) {
+		e = VEC_ADD(l->exited, l->nexited, l->exited_cap);
+	} else {
+		e = &l->exited[l->exited_next];
+		l->exited_next = (l->exited_next + 1) % EXITED_CAP;
+	}
+	*e = (struct exited){
+		.pid = s->stat.pid, .ppid = s->stat.ppid, .start = s->stat.start};
+	snprintf(e->exe, sizeof(e->exe), "%s", s->exe);
+}
+
+static const struct exited *find_exited(const struct ledger *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->nexited; i++)
+		if (l->exited[i].pid == pid)
+			return &l->exited[i];
+	return NULL;
+}
+
+static bool is_zombie(pid_t pid, pid_t parent, struct proc_stat *ret)
+{
+	return proc_stat_read(pid, ret) == 0 && ret->ppid == parent && ret->state == 'Z';
+}
+
+/* Children that exited before their parent does, and were not waited for. Of a zombie
+ * nothing but comm, 15 bytes, is left. */
+static void take_zombies(const struct ledger *l, struct snapshot *s)
+{
+	struct proc_stat st;
+
+	for (size_t i = 0; i < l->nexited; i++) {
+		const struct exited *e = &l->exited[i];
+
+		if (e->ppid == s->stat.pid && is_zombie(e->pid, s->stat.pid, &st) &&
+		    st.start == e->start)
+			snapshot_add(s, RESOURCE_ZOMBIE, -1, st.comm);
+	}
+}
+
+/* Children that a signal killed gave no notice. A walk over /proc: for the root only. */
+static void take_killed_zombies(const struct ledger *l, struct snapshot *s)
+{
+	pid_t pids[CHILDREN_CAP];
+	size_t n = proc_descendants(s->stat.pid, pids, ARRAY_SIZE(pids));
+	struct proc_stat st;
+
+	for (size_t i = 0; i < n && i < ARRAY_SIZE(pids); i++) {
+		const struct exited *e = find_exited(l, pids[i]);
+
+		if (is_zombie(pids[i], s->stat.pid, &st) && (!e || e->start != st.start))
+			snapshot_add(s, RESOURCE_ZOMBIE, -1, st.comm);
+	}
+}
+
+static json_t *held_json(const struct held *h)
+{
+	json_t *j = json_object();
+
+	json_put(j, "r", resource_name(h->resource));
+	if (h->fd >= 0)
+		json_put_int(j, "fd", h->fd);
+	json_put(j, "to", h->target);
+	json_put(j, "from", h->from);
+	return j;
+}
+
+static void add_exit(struct ledger *l, const struct snapshot *s, int code, bool root)
+{
+	CLEANUP_JSON json_t *j = new_line("exit");
+	json_t *held;
+
+	json_put_int(j, "pid", s->stat.pid);
+	json_put(j, "exe", s->exe);
+	json_put_bool(j, "root", root);
+	json_put_int(j, "code", code);
+	if (s->hidden[0])
+		json_put(j, "hidden", s->hidden);
+	if (s->more)
+		json_put_bool(j, "more", true);
+	if (s->nheld) {
+		held = json_array();
+		for (size_t i = 0; i < s->nheld; i++)
+			json_array_append_new(held, held_json(&s->held[i]));
+		json_object_set_new(j, "held", held);
+	}
+	add_line(l, j);
+}
+
+static void at_exit(void *ctx, pid_t pid, int code, bool root)
+{
+	CLEANUP(snapshot) struct snapshot s = {0};
+	struct ledger *l = ctx;
+
+	begin(l);
+	if (!snapshot_take(&s, pid, getpid()))
+		return;
+	take_zombies(l, &s);
+	if (root)
+		take_killed_zombies(l, &s);
+	l->exits++;
+	add_exit(l, &s, code, root);
+	remember(l, &s);
+	if (root)
+		canary(l);
+}
+
+static void add_left(struct ledger *l, pid_t pid)
+{
+	CLEANUP_JSON json_t *j = NULL;
+	struct proc_stat st;
+	char exe[64];
+
+	if (proc_stat_read(pid, &st) < 0 || st.state == 'Z' || st.state == 'X')
+		return;
+	snapshot_name(pid, st.comm, exe, sizeof(exe));
+	j = new_line("left");
+	json_put_int(j, "pid", pid);
+	json_put(j, "exe", exe);
+	add_line(l, j);
+}
+
+static void add_leftovers(struct ledger *l)
+{
+	CLEANUP(strv) struct strv files = {0};
+	CLEANUP_JSON json_t *j = new_line("files");
+	json_t *list = json_array();
+	bool more;
+
+	json_object_set_new(j, "list", list);
+	if (leftovers_list(l->tmpdir, &files, &more) < 0)
+		json_put(j, "hidden", strerror(errno));
+	for (size_t i = 0; i < files.n; i++)
+		json_array_append_new(list, json_text(files.v[i]));
+	if (more)
+		json_put_bool(j, "more", true);
+	add_line(l, j);
+}
+
+static void add_name(struct ledger *l, const char *type, const char *name)
+{
+	CLEANUP_JSON json_t *j = new_line(type);
+
+	json_put(j, "name", name);
+	add_line(l, j);
+}
+
+static void add_tmp(void *ctx, const char *name)
+{
+	add_name(ctx, "tmp", name);
+}
+
+static void add_shm(void *ctx, const char *name)
+{
+	add_name(ctx, "shm", name);
+}
+
+/* Segments name their creator: those of other programs are left out. */
+static void add_segments(struct ledger *l, const struct shared *after)
+{
+	for (size_t i = 0; i < after->nsegments; i++) {
+		const struct sysv_segment *s = &after->segments[i];
+		const struct exited *e = find_exited(l, s->creator);
+		CLEANUP_JSON json_t *j = NULL;
+
+		if (!e || s->removed || segment_known(&l->before, s->id))
+			continue;
+		j = new_line("sysv");
+		json_put_int(j, "size", (int64_t)s->size);
+		json_put(j, "exe", e->exe);
+		add_line(l, j);
+	}
+}
+
+static void at_end(void *ctx, const pid_t *left, size_t nleft)
+{
+	CLEANUP_JSON json_t *j = NULL;
+	struct ledger *l = ctx;
+	struct shared after;
+
+	begin(l);
+	for (size_t i = 0; i < nleft; i++)
+		add_left(l, left[i]);
+	add_leftovers(l);
+	shared_read(&after, l->shared_watch);
+	names_added(&l->before.tmp, &after.tmp, add_tmp, l);
+	names_added(&l->before.shm, &after.shm, add_shm, l);
+	add_segments(l, &after);
+	shared_release(&after);
+	j = new_line("end");
+	json_put_int(j, "exits", (int64_t)l->exits);
+	json_put_int(j, "offset", (int64_t)(l->written + l->out.len));
+	add_line(l, j);
+	flush(l);
+}
+
+/* /proc shows paths without symbolic links. */
+static char *resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : xstrdup(path);
+}
+
+struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
+{
+	struct ledger *l;
+
+	if (!path_exists(opts->dir)) {
+		err_errno(err, ERR_ENVIRONMENT, errno, "ledger: %s", opts->dir);
+		return NULL;
+	}
+	l = xcalloc(1, sizeof(*l));
+	l->path = path_join(opts->dir, LEDGER_FILE);
+	l->tmpdir = resolve(opts->tmpdir);
+	l->checkout = resolve(opts->checkout);
+	l->shared_watch = opts->shared_watch;
+	l->watch = (struct run_watch){.at_exit = at_exit, .at_end = at_end, .ctx = l};
+	shared_read(&l->before, l->shared_watch);
+	return l;
+}
+
+const struct run_watch *ledger_watch(struct ledger *l)
+{
+	return &l->watch;
+}
+
+void ledger_free(struct ledger *l)
+{
+	if (!l)
+		return;
+	shared_release(&l->before);
+	buf_release(&l->out);
+	free(l->path);
+	free(l->tmpdir);
+	free(l->checkout);
+	free(l->exited);
+	free(l);
+}

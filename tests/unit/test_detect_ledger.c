@@ -1,0 +1,696 @@
+/* Real processes under the real supervisor: this program is its own subject. */
+#include "harness.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "detect/detect.h"
+#include "ledger/ledger.h"
+#include "proc/proc.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHM_NAME "/exp-unit-ledger"
+#define TMP_NAME "/tmp/exp-unit-ledger"
+
+static const char *self; /* this program, absolute */
+
+/* --- subjects: each runs as a process of its own, in the checkout ------------------ */
+
+static void hold_fd(void)
+{
+	open("data.log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+static void hold_two_fds(void)
+{
+	hold_fd();
+	hold_fd();
+}
+
+static void close_fd(void)
+{
+	close(open("data.log", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void hold_pipe(void)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) == 0)
+		close(fds[0]);
+}
+
+static void hold_epoll(void)
+{
+	epoll_create1(EPOLL_CLOEXEC);
+}
+
+static void hold_memfd(void)
+{
+	memfd_create("blob", MFD_CLOEXEC);
+}
+
+static void hold_deleted(void)
+{
+	hold_fd();
+	unlink("data.log");
+}
+
+static int listen_on(int family)
+{
+	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+	struct sockaddr_in a4 = {.sin_family = AF_INET};
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	a4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (family == AF_INET)
+		bind(fd, (struct sockaddr *)&a4, sizeof(a4));
+	else
+		bind(fd, (struct sockaddr *)&a6, sizeof(a6));
+	listen(fd, 5);
+	return fd;
+}
+
+static void hold_listener(void)
+{
+	listen_on(AF_INET);
+}
+
+static void hold_listener6(void)
+{
+	listen_on(AF_INET6);
+}
+
+static void hold_connection(void)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+	int server = listen_on(AF_INET),
+	    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	getsockname(server, (struct sockaddr *)&a, &len);
+	if (connect(fd, (struct sockaddr *)&a, len) < 0)
+		abort();
+	close(accept4(server, NULL, NULL, SOCK_CLOEXEC));
+	close(server);
+}
+
+/* The peer reset it: the kernel does not list it any more. */
+static void hold_reset(void)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+	int server = listen_on(AF_INET),
+	    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	getsockname(server, (struct sockaddr *)&a, &len);
+	if (connect(fd, (struct sockaddr *)&a, len) < 0)
+		abort();
+	close(server);
+}
+
+static void hold_udp(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	bind(fd, (struct sockaddr *)&a, sizeof(a));
+}
+
+static void hold_unbound(void)
+{
+	socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+static void hold_unix(void)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "app.sock"};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	bind(fd, (struct sockaddr *)&a, sizeof(a));
+	listen(fd, 5);
+}
+
+static void hold_socketpair(void)
+{
+	int fds[2];
+
+	socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
+}
+
+static void hold_flock(void)
+{
+	flock(open("a.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600), LOCK_EX);
+}
+
+static void hold_fcntl_lock(void)
+{
+	struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(open("a.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600), F_SETLK, &range);
+}
+
+static void *sleep_on(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	pause();
+	return NULL;
+}
+
+static void *return_at_once(void *arg)
+{
+	return arg;
+}
+
+static void *leave(void *arg)
+{
+	exit(arg != NULL);
+}
+
+static char worker_names[2][16] = {"worker-1", "worker-2"};
+
+static void hold_threads(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t, NULL, sleep_on, worker_names[i]);
+	usleep(50000);
+}
+
+static void join_threads(void)
+{
+	pthread_t t[8];
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, return_at_once, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void exit_in_thread(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, leave, NULL);
+	pthread_join(t, NULL);
+}
+
+/* The parent closes before it exits: the child's copy is nobody's leak. */
+static void fork_copies(void)
+{
+	int fd = open("data.log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	close(fd);
+}
+
+static void fork_opens(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		hold_fd();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* A daemon's double fork: the middle one is gone when the last one exits. */
+static void orphan_copies(void)
+{
+	int fd = open("data.log", O_RDWR | O_CREAT | O_CLOEXEC, 0600), ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (fork() == 0) {
+			while (getppid() == 1)
+				;
+			usleep(50000);
+			_exit(0);
+		}
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) < 0) /* until the orphan is gone */
+		abort();
+	close(ready[0]);
+	close(fd);
+}
+
+static void fork_talks(void)
+{
+	int ours[2], pair[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ours, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	pid = fork();
+	if (pid == 0)
+		_exit(write(ours[1], "x", 1) != 1);
+	close(ours[1]);
+	close(pair[1]);
+	if (read(ours[0], &byte, 1) != 1)
+		abort();
+	close(ours[0]);
+	close(pair[0]);
+	waitpid(pid, NULL, 0);
+}
+
+static void exec_inherits(void)
+{
+	int fd = open("args.txt", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	pid_t pid;
+
+	fcntl(fd, F_SETFD, 0);
+	pid = fork();
+	if (pid == 0) {
+		execl(self, self, "clean", (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+	close(fd);
+}
+
+static void child_fails_to_exec(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execl("./missing", "x", (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void hold_zombie(void)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (pid == 0)
+		_exit(0);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+}
+
+static void hold_killed_zombie(void)
+{
+	pid_t pid = fork();
+	siginfo_t info;
+
+	if (pid == 0)
+		pause();
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+}
+
+static void zombie_of_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		hold_zombie();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void leave_child(void)
+{
+	if (fork() == 0) {
+		execl("/bin/sleep", "sleep", "100", (char *)NULL);
+		_exit(127);
+	}
+}
+
+static void leave_temp(void)
+{
+	CLEANUP_FREE char *path = path_join(getenv("TMPDIR"), "foo.XXXXXX");
+
+	close(mkostemp(path, O_CLOEXEC));
+}
+
+static void leave_temp_dir(void)
+{
+	CLEANUP_FREE char *dir = path_join(getenv("TMPDIR"), "app");
+	CLEANUP_FREE char *file = path_join(dir, "cache.db");
+
+	mkdir(dir, 0700);
+	close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	free(TAKE_PTR(file));
+	file = path_join(dir, "empty");
+	mkdir(file, 0700);
+}
+
+static void leave_in_tmp(void)
+{
+	close(open(TMP_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void leave_posix_shm(void)
+{
+	close(shm_open(SHM_NAME, O_RDWR | O_CREAT, 0600));
+}
+
+static void leave_sysv_shm(void)
+{
+	shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+}
+
+static void remove_sysv_shm(void)
+{
+	shmctl(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600), IPC_RMID, NULL);
+}
+
+static void die(void)
+{
+	hold_fd();
+	raise(SIGKILL);
+}
+
+static void hang(void)
+{
+	pause();
+}
+
+/* exit, not exit_group: the filter does not see it. */
+static void vanish(void)
+{
+	syscall(SYS_exit, 0);
+}
+
+static void forge(void)
+{
+	static const char line[] = "{\"t\":\"end\",\"exits\":0,\"offset\":0}\n";
+	int fd = open("../" LEDGER_FILE, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (write(fd, line, sizeof(line) - 1) < 0)
+		abort();
+	close(fd);
+}
+
+static void many_processes(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void do_nothing(void)
+{
+}
+
+/* --- what is expected of each ------------------------------------------------------ */
+
+static const struct subject {
+	const char *name;
+	void (*run)(void);
+	enum probe_state state;
+	const char *leaks; /* "what=units", sorted by resource and what */
+} subjects[] = {
+	{"clean", do_nothing, PROBE_COMPLETE, ""},
+	{"fd", hold_fd, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"two-fds", hold_two_fds, PROBE_COMPLETE, "fd fd * -> data.log=2"},
+	{"closed-fd", close_fd, PROBE_COMPLETE, ""},
+	{"pipe", hold_pipe, PROBE_COMPLETE, "fd fd * -> pipe=1"},
+	{"epoll", hold_epoll, PROBE_COMPLETE, "fd fd * -> eventpoll=1"},
+	{"memfd", hold_memfd, PROBE_COMPLETE, "fd fd * -> memfd:blob (deleted)=1"},
+	{"deleted", hold_deleted, PROBE_COMPLETE, "fd fd * -> data.log (deleted)=1"},
+	{"tcp", hold_listener, PROBE_COMPLETE,
+	 "socket socket tcp listening on 127.0.0.1:*=1"},
+	{"tcp6", hold_listener6, PROBE_COMPLETE,
+	 "socket socket tcp6 listening on [::1]:*=1"},
+	{"tcp-connected", hold_connection, PROBE_COMPLETE,
+	 "socket socket tcp 127.0.0.1:* connected to 127.0.0.1:*=1"},
+	{"tcp-reset", hold_reset, PROBE_COMPLETE, "socket socket tcp unconnected=1"},
+	{"udp", hold_udp, PROBE_COMPLETE, "socket socket udp bound to 127.0.0.1:*=1"},
+	{"unbound", hold_unbound, PROBE_COMPLETE, "socket socket tcp unconnected=1"},
+	{"unix", hold_unix, PROBE_COMPLETE, "socket socket unix listening on app.sock=1"},
+	{"socketpair", hold_socketpair, PROBE_COMPLETE, "socket socket unix connected=2"},
+	{"flock", hold_flock, PROBE_COMPLETE,
+	 "fd fd * -> a.lock=1;lock lock on a.lock=1"},
+	{"fcntl", hold_fcntl_lock, PROBE_COMPLETE,
+	 "fd fd * -> a.lock=1;lock lock on a.lock=1"},
+	{"threads", hold_threads, PROBE_COMPLETE, "thread thread worker-*=2"},
+	{"joined-threads", join_threads, PROBE_COMPLETE, ""},
+	{"exit-in-thread", exit_in_thread, PROBE_COMPLETE, ""},
+	{"fork-copies", fork_copies, PROBE_COMPLETE, ""},
+	{"fork-opens", fork_opens, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"orphan-copies", orphan_copies, PROBE_COMPLETE, ""},
+	{"fork-talks", fork_talks, PROBE_COMPLETE, ""},
+	{"exec-inherits", exec_inherits, PROBE_COMPLETE, "fd fd * -> args.txt=1"},
+	{"failed-exec", child_fails_to_exec, PROBE_COMPLETE, ""},
+	{"zombie", hold_zombie, PROBE_COMPLETE,
+	 "zombie child test_detect_led was never waited for=1"},
+	{"killed-zombie", hold_killed_zombie, PROBE_COMPLETE,
+	 "zombie child test_detect_led was never waited for=1"},
+	{"zombie-of-child", zombie_of_child, PROBE_COMPLETE,
+	 "zombie child test_detect_led was never waited for=1"},
+	{"left-child", leave_child, PROBE_COMPLETE, "child process sleep=1"},
+	{"temp", leave_temp, PROBE_COMPLETE, "tempfile file $TMPDIR/foo.*=1"},
+	{"temp-dir", leave_temp_dir, PROBE_COMPLETE,
+	 "tempfile file $TMPDIR/app/cache.db=1;tempfile file $TMPDIR/app/empty/=1"},
+	{"in-tmp", leave_in_tmp, PROBE_COMPLETE, "tempfile file " TMP_NAME "=1"},
+	{"posix-shm", leave_posix_shm, PROBE_COMPLETE,
+	 "posix_shm shared memory /dev/shm" SHM_NAME "=1"},
+	{"sysv-shm", leave_sysv_shm, PROBE_COMPLETE,
+	 "sysv_shm System V shared memory segment=1"},
+	{"removed-sysv-shm", remove_sysv_shm, PROBE_COMPLETE, ""},
+	{"many", many_processes, PROBE_COMPLETE, ""},
+	{"dies", die, PROBE_INTERRUPTED, ""},
+	{"hangs", hang, PROBE_INTERRUPTED, ""},
+	{"vanishes", vanish, PROBE_SILENT, ""},
+	{"forges", forge, PROBE_UNPARSED, ""},
+};
+
+static int become(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
+		if (!strcmp(subjects[i].name, name)) {
+			subjects[i].run();
+			return 0;
+		}
+	}
+	return 127;
+}
+
+/* --- runs -------------------------------------------------------------------------- */
+
+static int compare_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The signatures without the process, with units; /tmp is used by others meanwhile. */
+static char *summarize(const struct probe *p)
+{
+	CLEANUP(strv) struct strv all = {0};
+
+	for (size_t i = 0; i < p->nleaks; i++) {
+		const struct leak *l = &p->leaks[i];
+		const char *bar = strchr(l->signature, '|');
+
+		if (strstr(l->signature, "file /tmp/") && !strstr(l->signature, TMP_NAME))
+			continue;
+		bar = strchr(bar + 1, '|');
+		strv_addf(&all, "%s %s=%llu", resource_name(l->resource), bar + 1,
+			  (unsigned long long)l->units[0]);
+	}
+	if (all.n)
+		qsort(all.v, all.n, sizeof(*all.v), compare_text);
+	return strv_join(&all, ";");
+}
+
+static void remove_leftovers(void)
+{
+	struct shmid_ds ds;
+	struct shm_info info;
+	int top = shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
+
+	unlink(TMP_NAME);
+	shm_unlink(SHM_NAME);
+	for (int i = 0; i <= top; i++) {
+		int id = shmctl(i, SHM_STAT, &ds);
+
+		if (id >= 0 && ds.shm_nattch == 0 && ds.shm_segsz == 4096 &&
+		    ds.shm_perm.cuid == geteuid() && kill(ds.shm_cpid, 0) < 0)
+			shmctl(id, IPC_RMID, NULL);
+	}
+}
+
+static void run_argv(const struct detector *d, const char *const *argv,
+		     uint64_t timeout_ms, struct probe *ret)
+{
+	CLEANUP_FREE char *dir = make_temp_dir(harness_tmpdir(), "run-", NULL);
+	CLEANUP_FREE char *tmp = path_join(dir, "tmp"), *checkout = path_join(dir, "co");
+	CLEANUP(run_spec)
+	struct run_spec spec = {
+		.cwd = xstrdup(checkout), .dir = xstrdup(dir), .timeout_ms = timeout_ms};
+	struct detect_run run = {
+		.dir = dir, .tmpdir = tmp, .checkout = checkout, .alone = true};
+	struct run_result result;
+	struct err err = {0};
+
+	mkdir(tmp, 0700);
+	mkdir(checkout, 0700);
+	for (; *argv; argv++)
+		strv_add(&spec.argv, *argv);
+	strv_copy(&spec.env, environ);
+	env_set(&spec.env, "TMPDIR", tmp);
+	env_set(&spec.env, "ASAN_OPTIONS", "detect_leaks=1:exitcode=0");
+	if (d->prepare(&run, &spec, &err) < 0 || proc_run(&spec, &result, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(d->collect(&run, &result, ret, &err), 0);
+	assert_null(run.state);
+	remove_leftovers();
+}
+
+static void check_subject(const struct subject *s)
+{
+	const char *const argv[] = {self, s->name, NULL};
+	CLEANUP(probe) struct probe p = {0};
+	CLEANUP_FREE char *found = NULL;
+
+	run_argv(detector_find("ledger"), argv, s->run == hang ? 300 : 20000, &p);
+	found = summarize(&p);
+	if (p.state != s->state)
+		fail_msg("%s: %s: %s", s->name, probe_state_name(p.state), p.detail);
+	if (p.state == PROBE_COMPLETE)
+		assert_null(p.detail);
+	else
+		assert_non_null(p.detail);
+	if (s->state == PROBE_COMPLETE && strcmp(found, s->leaks))
+		fail_msg("%s: found '%s', expected '%s'", s->name, found, s->leaks);
+}
+
+static void test_subjects(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++)
+		check_subject(&subjects[i]);
+}
+
+static void test_inherited_says_from_whom(void **state)
+{
+	const char *const argv[] = {self, "exec-inherits", NULL};
+	CLEANUP(probe) struct probe p = {0};
+	const struct leak *l = NULL;
+
+	(void)state;
+	run_argv(detector_find("ledger"), argv, 20000, &p);
+	for (size_t i = 0; i < p.nleaks; i++)
+		if (p.leaks[i].resource == RESOURCE_FD)
+			l = &p.leaks[i];
+	assert_non_null(l);
+	assert_non_null(strstr(l->what, "(inherited from test_detect_ledger)"));
+	assert_string_equal(l->process, "test_detect_ledger");
+}
+
+static void test_not_started(void **state)
+{
+	static const char *const argv[] = {"./missing", NULL};
+	CLEANUP(probe) struct probe p = {0};
+
+	(void)state;
+	run_argv(detector_find("ledger"), argv, 0, &p);
+	assert_int_equal(p.state, PROBE_INTERRUPTED);
+	assert_int_equal(p.nleaks, 0);
+}
+
+static void test_watch_failed(void **state)
+{
+	struct detect_run run = {.dir = harness_tmpdir()};
+	const struct run_result result = {.end = RUN_EXITED, .watch_failed = true};
+	CLEANUP(probe) struct probe p = {0};
+
+	(void)state;
+	assert_int_equal(detector_find("ledger")->collect(&run, &result, &p, NULL), 0);
+	assert_int_equal(p.state, PROBE_SILENT);
+	assert_non_null(strstr(p.detail, "seccomp"));
+}
+
+static void test_prepare_refuses(void **state)
+{
+	const struct detector *d = detector_find("ledger");
+	CLEANUP_FREE char *dir = path_join(harness_tmpdir(), "missing");
+	struct detect_run run = {.dir = dir, .tmpdir = dir, .checkout = dir};
+	const struct run_watch watch = {0};
+	struct run_spec spec = {0};
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(d->prepare(&run, &spec, &err), -1);
+	assert_int_equal(err.kind, ERR_ENVIRONMENT);
+	assert_null(spec.watch);
+	spec.watch = &watch;
+	assert_int_equal(d->prepare(&run, &spec, &err), -1);
+	assert_int_equal(err.kind, ERR_INTERNAL);
+}
+
+static void test_canary_command_is_reported(void **state)
+{
+	const struct detector *d = detector_find("ledger");
+	const char *const argv[] = {"/bin/sh", "-c", d->canary_command(), NULL};
+	CLEANUP(probe) struct probe p = {0};
+	CLEANUP_FREE char *version = NULL, *found = NULL;
+
+	(void)state;
+	assert_int_equal(d->probe(&version, NULL), 0);
+	run_argv(d, argv, 20000, &p);
+	found = summarize(&p);
+	assert_string_equal(found, "fd fd * -> /dev/null=1");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		HARNESS_TEST(test_subjects),
+		HARNESS_TEST(test_inherited_says_from_whom),
+		HARNESS_TEST(test_not_started),
+		HARNESS_TEST(test_watch_failed),
+		HARNESS_TEST(test_prepare_refuses),
+		HARNESS_TEST(test_canary_command_is_reported),
+	};
+
+	self = realpath("/proc/self/exe", NULL);
+	if (argc > 1) {
+		int rc = become(argv[1]);
+
+		free((char *)(uintptr_t)self);
+		return rc;
+	}
+	return HARNESS_RUN(tests);
+}
