@@ -178,7 +178,7 @@ int db_end(struct store *s, int rc, struct err *err)
 
 int store_lock(struct store *s, int operation, struct err *err)
 {
-	CLEANUP_FREE char *path = path_join(s->dir, "lock");
+	CLEANUP_FREE char *path = path_join(s->dir, "evidence.lock");
 	CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t deadline = clock_us() + STORE_WAIT_MS * UINT64_C(1000);
 
