@@ -1,7 +1,7 @@
 #include "verdict/classify.h"
 
 #include "base/mem.h"
-#include "verdict/phrase.h"
+#include "model/phrase.h"
 
 #include <stdlib.h>
 #include <string.h>

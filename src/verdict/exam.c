@@ -1,7 +1,7 @@
 #include "verdict/exam.h"
 
 #include "base/mem.h"
-#include "verdict/phrase.h"
+#include "model/phrase.h"
 
 #include <string.h>
 

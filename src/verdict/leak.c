@@ -4,6 +4,7 @@
  * harness, a broken base) comes before what is blamed on the candidate, and a leak that
  * was shown in full comes before the candidate's other failures.
  */
+#include "base/mem.h"
 #include "verdict/exam.h"
 
 static bool (*const rules[])(struct exam *e, struct check *ret) = {
@@ -29,10 +30,14 @@ static void add_notes(const struct exam *e, struct check *ret)
 			strv_addf(&ret->notes, "candidate: %s", c->notes.v[i]);
 }
 
-static void fill_numbers(const struct exam *e, struct check *ret)
+/* What was checked, by what, how often. */
+static void identify(const struct exam *e, struct check *ret)
 {
-	const struct observation *c = e->in->candidate;
+	const struct observation *c = e->in->candidate, *any = c ? c : e->in->base;
 
+	ret->target = xstrdup(e->in->lifecycle->name);
+	ret->detector = any ? xstrdup(any->detector) : NULL;
+	ret->version = any ? xstrdup(any->version) : NULL;
 	ret->attempt = e->in->attempt;
 	ret->warmup = e->in->lifecycle->warmup;
 	ret->base_cycles = e->base.measured;
@@ -48,7 +53,7 @@ void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip)
 
 	runs_init(&e.base, "base", in->base);
 	runs_init(&e.candidate, "the candidate", in->candidate);
-	fill_numbers(&e, ret);
+	identify(&e, ret);
 	e.comparable =
 		observed_in_full(&e.base, in) && observed_in_full(&e.candidate, in);
 	if (e.comparable)

@@ -1,7 +1,7 @@
 /* Rules about what is held: new, inherited, repaired, at times. */
 #include "base/mem.h"
 #include "verdict/exam.h"
-#include "verdict/phrase.h"
+#include "model/phrase.h"
 
 #include <inttypes.h>
 

@@ -66,6 +66,7 @@ static void not_run(const char *what, struct check *ret)
 void verdict_setup(const struct run_result *base, const struct run_result *candidate,
 		   struct check *ret)
 {
+	ret->target = xstrdup("setup");
 	if (verdict_machinery("set-up", base, candidate, ret))
 		return;
 	if (base && !passed(base)) {
@@ -135,6 +136,7 @@ void verdict_suite(const struct run_result *base, const struct run_result *candi
 {
 	bool base_late = base && base->end == RUN_TIMED_OUT;
 
+	ret->target = xstrdup("suite");
 	if (verdict_machinery("suite", base, candidate, ret))
 		return;
 	if (!candidate) {

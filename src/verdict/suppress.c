@@ -37,16 +37,35 @@ static bool stack_matches(const char *pattern, const struct leak *l)
 	return false;
 }
 
-/* "fd -> data/log.txt" is matched as a whole and by what follows the arrow. */
-static bool target_matches(const char *pattern, const char *what)
+/*
+ * Targets are written as "fd 3 -> data/log.txt", "socket tcp 127.0.0.1:80", "lock on
+ * x.db", "file $TMPDIR/x": a pattern names all of it, or what follows these words.
+ */
+static bool target_matches(const char *pattern, const char *target)
 {
-	CLEANUP_FREE char *stable = normalize_target(what);
-	const char *arrow = what ? strstr(what, "-> ") : NULL;
+	static const char *const words[] = {"-> ",    "socket ",  "thread ", "lock on ",
+					    "child ", "process ", "file "};
 
-	if (!what)
-		return false;
-	return !fnmatch(pattern, what, 0) || !fnmatch(pattern, stable, 0) ||
-	       (arrow && !fnmatch(pattern, arrow + 3, 0));
+	if (!fnmatch(pattern, target, 0))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *at = strstr(target, words[i]);
+		bool leads = at == target || (at && i == 0);
+
+		if (leads && !fnmatch(pattern, at + strlen(words[i]), 0))
+			return true;
+	}
+	return false;
+}
+
+/* As it was seen, or as the signature has it: without ids, and without remarks. */
+static bool leak_target_matches(const char *pattern, const struct leak *l)
+{
+	const char *stable = l->signature ? strchr(l->signature, '|') : NULL;
+
+	stable = stable ? strchr(stable + 1, '|') : NULL;
+	return (l->what && target_matches(pattern, l->what)) ||
+	       (stable && !l->nframes && target_matches(pattern, stable + 1));
 }
 
 bool suppression_matches(const struct suppression *s, const struct leak *l)
@@ -59,5 +78,5 @@ bool suppression_matches(const struct suppression *s, const struct leak *l)
 	if (stack_matches(colon + 1, l))
 		return true;
 	/* What a heap leak is called is its size: no identity. */
-	return l->resource != RESOURCE_HEAP && target_matches(colon + 1, l->what);
+	return l->resource != RESOURCE_HEAP && leak_target_matches(colon + 1, l);
 }

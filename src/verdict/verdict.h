@@ -17,8 +17,9 @@ struct leak_case {
 	bool required; /* the detector was named by the user: not fitting is an error */
 };
 /*
- * Fills ret (zeroed): outcome, explanation, next, findings, notes, retry. retry is true
- * when the case is intermittent and attempt < max_attempts.
+ * Fills ret (zeroed): target, detector, version, the numbers of cycles, outcome,
+ * explanation, next, findings, notes, retry; command and artifacts are the engine's.
+ * retry is true when the case is intermittent and attempt < max_attempts.
  * A detector that was not required and fits neither revision gives ret->outcome CLEAN
  * with `*ret_skip` true: no check at all; the engine must keep at least one check.
  */

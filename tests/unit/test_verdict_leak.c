@@ -192,6 +192,8 @@ static void check_row(const struct row *r, size_t i, unsigned attempt,
 	if (c.outcome == OUTCOME_CLEAN)
 		assert_null(c.next);
 	assert_int_equal(c.attempt, attempt);
+	assert_string_equal(c.target, "worker_shutdown");
+	assert_string_equal(c.detector, "lsan");
 	assert_int_equal(c.warmup, 1);
 	assert_int_equal(c.candidate_cycles,
 			 strlen(r->candidate) ? strlen(r->candidate) - 1 : 0);

@@ -42,6 +42,24 @@ static void patterns(void **state)
 		{"fd:data/*", RESOURCE_FD, "data/log.txt", {NULL}, true},
 		{"fd:data", RESOURCE_FD, "data/log.txt", {NULL}, false},
 		{"fd:data/log.txt", RESOURCE_FD, NULL, {NULL}, false},
+		{"fd:data/log.txt", RESOURCE_FD, "fd 3 -> data/log.txt", {NULL}, true},
+		{"fd:fd [*] -> data/log.txt",
+		 RESOURCE_FD,
+		 "fd 3 -> data/log.txt",
+		 {NULL},
+		 true},
+		{"socket:tcp *",
+		 RESOURCE_SOCKET,
+		 "socket tcp 127.0.0.1:80",
+		 {NULL},
+		 true},
+		{"lock:x.db", RESOURCE_LOCK, "lock on x.db", {NULL}, true},
+		{"tempfile:$TMPDIR/x.*",
+		 RESOURCE_TEMPFILE,
+		 "file $TMPDIR/x.Ab3xYz",
+		 {NULL},
+		 true},
+		{"fd:x", RESOURCE_FD, "fd 3 -> my socket x", {NULL}, false},
 		{"tempfile:/tmp/x.?", RESOURCE_TEMPFILE, "/tmp/x.Ab3xYz", {NULL}, true},
 		{"tempfile:/tmp/x.*", RESOURCE_TEMPFILE, "/tmp/x.Ab3xYz", {NULL}, true},
 		{"socket:data", RESOURCE_FD, "data", {NULL}, false},
@@ -60,6 +78,7 @@ static void patterns(void **state)
 
 		for (size_t k = 0; k < 4 && cases[i].functions[k]; k++)
 			leak_frame(&l)->function = xstrdup(cases[i].functions[k]);
+		leak_sign(&l);
 		if (suppression_matches(&s, &l) != cases[i].matches)
 			fail_msg("case %zu: %s", i, cases[i].match);
 		leak_release(&l);

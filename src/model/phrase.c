@@ -1,4 +1,4 @@
-#include "verdict/phrase.h"
+#include "model/phrase.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
