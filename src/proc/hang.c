@@ -86,7 +86,7 @@ static void each_entry(struct buf *b, const char *dir, int max, entry_fn fn)
 
 static void add_thread(struct buf *b, const char *dir, const char *name)
 {
-	char path[64];
+	char path[320];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	buf_addf(b, "  thread %s: ", name);
@@ -95,7 +95,7 @@ static void add_thread(struct buf *b, const char *dir, const char *name)
 
 static void add_fd(struct buf *b, const char *dir, const char *name)
 {
-	char path[64], target[PATH_MAX];
+	char path[320], target[PATH_MAX];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);

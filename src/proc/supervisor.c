@@ -69,7 +69,7 @@ struct supervisor {
 	struct exit_notify notify;
 	struct output out, err;
 	pid_t root;
-	bool root_ended, over;
+	bool over;
 	uint64_t started;
 	struct run_result result;
 };
@@ -181,9 +181,8 @@ static bool reap(struct supervisor *s)
 			return errno != ECHILD;
 		if (pid == 0)
 			return true;
-		if (pid != s->root || s->root_ended)
+		if (pid != s->root || s->over)
 			continue;
-		s->root_ended = true;
 		if (WIFSIGNALED(status)) {
 			end_run(s, RUN_SIGNALED);
 			s->result.signal = WTERMSIG(status);
@@ -315,9 +314,10 @@ static void show_left(struct supervisor *s)
 
 static void clean_up(struct supervisor *s)
 {
+	bool ended = s->result.end == RUN_EXITED || s->result.end == RUN_SIGNALED;
 	unsigned killed;
 
-	if (s->root_ended) {
+	if (ended) {
 		grace(s);
 		show_left(s);
 	} else if (s->result.end == RUN_TIMED_OUT) {
@@ -326,7 +326,7 @@ static void clean_up(struct supervisor *s)
 	if (!reap(s))
 		return;
 	killed = proc_kill_descendants(getpid());
-	if (s->root_ended)
+	if (ended)
 		s->result.left_behind = killed;
 	reap(s);
 }
