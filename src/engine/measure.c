@@ -42,7 +42,7 @@ struct measurement {
 	const struct group *group;
 	enum side side;
 	size_t next, total; /* runs */
-	bool stop;
+	bool stop, precise;
 	char *dir, *tmpdir;
 	struct detect_run run[MAX_GROUP];
 	struct observation obs[MAX_GROUP];
@@ -128,6 +128,7 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 			.tmpdir = m->tmpdir,
 			.checkout = s->side[m->side].use->dir,
 			.alone = s->same || s->opts->jobs == 1,
+			.precise = m->precise,
 		};
 		if (g->detector[i]->prepare(&m->run[i], spec, err) < 0)
 			return -1;
@@ -293,19 +294,16 @@ static int remember_base(struct session *s, const struct measurement *m, struct 
 	return 0;
 }
 
-static int keep_side(struct session *s, struct measurement *m, size_t i, unsigned attempt,
+static int keep_side(struct session *s, struct measurement *m, size_t i,
 		     struct strv *list, struct err *err)
 {
 	const char *side = side_name(m->side);
+	const char *target = m->lifecycle->name, *detector = m->group->detector[i]->name;
 	CLEANUP_JSON json_t *j = observation_to_json(&m->obs[i]);
 	CLEANUP_FREE char *text = json_pretty(j);
-	CLEANUP_FREE char *dir =
-		attempt == 1 ? xasprintf("%s/%s", m->lifecycle->name,
-					 m->group->detector[i]->name)
-			     : xasprintf("%s/%s/attempt-%u", m->lifecycle->name,
-					 m->group->detector[i]->name, attempt);
-	CLEANUP_FREE char *data_name = xasprintf("%s/%s.json", dir, side);
-	CLEANUP_FREE char *report_name = xasprintf("%s/%s-report.txt", dir, side);
+	CLEANUP_FREE char *data_name = xasprintf("%s/%s/%s.json", target, detector, side);
+	CLEANUP_FREE char *report_name =
+		xasprintf("%s/%s/%s-report.txt", target, detector, side);
 
 	if (session_keep(s, data_name, text, strlen(text), list, err) < 0)
 		return -1;
@@ -324,11 +322,29 @@ static void today(char ret[11])
 	strftime(ret, 11, "%Y-%m-%d", &tm);
 }
 
-/* Decides one detector. ret_retry: it was intermittent and may be measured again. */
+/* A new heap leak whose cheap stack ended before it reached code of the project. */
+static bool wants_precise(const struct detector *d, const struct check *c)
+{
+	if (!d->has_precise)
+		return false;
+	for (size_t i = 0; i < c->nfindings; i++) {
+		const struct finding *f = &c->findings[i];
+		const struct frame *top = leak_top_frame(&f->leak);
+
+		if (f->class == FINDING_NEW && !(top && top->project))
+			return true;
+	}
+	return false;
+}
+
+enum again { AGAIN_NO, AGAIN_INTERMITTENT, AGAIN_PRECISE };
+
+/* Decides one detector. ret_again: whether, and why, to measure once more. */
 static int judge(struct session *s, struct measurement m[2], size_t i, unsigned attempt,
-		 bool *ret_retry, struct err *err)
+		 enum again *ret_again, struct err *err)
 {
 	const struct lifecycle *l = m[0].lifecycle;
+	bool precise = m[0].precise;
 	CLEANUP(check) struct check c = {0};
 	char date[11];
 	bool skip = false;
@@ -347,11 +363,14 @@ static int judge(struct session *s, struct measurement m[2], size_t i, unsigned 
 			.required = m[0].group->required,
 		},
 		&c, &skip);
-	*ret_retry = c.retry;
-	if (keep_side(s, &m[SIDE_BASE], i, attempt, &c.base_artifacts, err) < 0 ||
-	    keep_side(s, &m[SIDE_CANDIDATE], i, attempt, &c.candidate_artifacts, err) < 0)
+	*ret_again = c.retry ? AGAIN_INTERMITTENT
+		     : !precise && wants_precise(m[0].group->detector[i], &c)
+			     ? AGAIN_PRECISE
+			     : AGAIN_NO;
+	if (keep_side(s, &m[SIDE_BASE], i, &c.base_artifacts, err) < 0 ||
+	    keep_side(s, &m[SIDE_CANDIDATE], i, &c.candidate_artifacts, err) < 0)
 		return -1;
-	if (skip || c.retry)
+	if (skip || *ret_again != AGAIN_NO)
 		return 0;
 	if (!c.command.n)
 		lifecycle_argv(l, &c.command);
@@ -361,23 +380,76 @@ static int judge(struct session *s, struct measurement m[2], size_t i, unsigned 
 	return 0;
 }
 
+struct attempt {
+	unsigned number; /* 1 … MAX_ATTEMPTS: re-runs of what was intermittent */
+	bool precise;	 /* once more with whole stacks, to name the place */
+};
+
+/* "artifacts/worker/lsan/base.json" → "artifacts/worker/lsan/attempt-1/base.json": the
+ * last attempt, whose names the record holds, keeps the short ones. */
+static void set_aside(struct session *s, size_t first)
+{
+	unsigned round = ++s->rounds_set_aside;
+
+	for (size_t i = first; i < s->nartifacts; i++) {
+		char *old = s->artifacts[i].name;
+		const char *base = path_base(old);
+
+		s->artifacts[i].name = xasprintf("%.*sattempt-%u/%s", (int)(base - old),
+						 old, round, base);
+		free(old);
+	}
+}
+
+static bool all_passed(const struct observation *o)
+{
+	for (size_t i = 0; i < o->ncycles; i++)
+		if (o->cycles[i].run.end != RUN_EXITED || o->cycles[i].run.status)
+			return false;
+	return true;
+}
+
+/* Judges each detector of the group after both sides were measured. */
+static int judge_group(struct session *s, struct measurement m[2],
+		       const struct attempt *a, enum again *ret_again, struct err *err)
+{
+	size_t checks = s->result->nchecks, artifacts = s->nartifacts;
+
+	*ret_again = AGAIN_NO;
+	for (size_t i = 0; i < m[0].group->n; i++) {
+		enum again again;
+
+		if (judge(s, m, i, a->number, &again, err) < 0)
+			return -1;
+		if (again == AGAIN_INTERMITTENT || *ret_again == AGAIN_NO)
+			*ret_again = again;
+	}
+	if (*ret_again == AGAIN_NO)
+		return 0;
+	/* The whole group is measured anew: one check for each detector stays. */
+	while (s->result->nchecks > checks)
+		check_release(&s->result->checks[--s->result->nchecks]);
+	set_aside(s, artifacts);
+	return 0;
+}
+
 /* One attempt: both sides measured, each detector judged. */
 static int attempt_group(struct session *s, const struct lifecycle *l,
-			 const struct group *g, unsigned attempt, bool *ret_retry,
-			 bool *ret_base_ok, struct err *err)
+			 const struct group *g, const struct attempt *a,
+			 enum again *ret_again, bool *ret_base_ok, struct err *err)
 {
 	struct measurement m[2];
 	struct lane lanes[2] = {0};
 	size_t nlanes = 0;
-	bool reused, ready = true;
-	size_t checks = s->result->nchecks;
+	bool first = a->number == 1 && !a->precise, reused, ready = true;
 	int rc = -1;
 
 	measurement_init(&m[SIDE_BASE], s, l, g, SIDE_BASE);
 	measurement_init(&m[SIDE_CANDIDATE], s, l, g, SIDE_CANDIDATE);
-	*ret_retry = false;
+	m[SIDE_BASE].precise = m[SIDE_CANDIDATE].precise = a->precise;
+	*ret_again = AGAIN_NO;
 	*ret_base_ok = false;
-	reused = attempt == 1 && reuse_base(s, &m[SIDE_BASE]);
+	reused = first && reuse_base(s, &m[SIDE_BASE]);
 	if (session_setup(s, reused && !s->same ? 1u << SIDE_CANDIDATE : 3u, &ready,
 			  err) < 0)
 		goto out;
@@ -392,24 +464,11 @@ static int attempt_group(struct session *s, const struct lifecycle *l,
 		(struct lane){.next = measure_next, .done = measure_done, .ctx = &m[1]};
 	if (lanes_run(lanes, nlanes, s->same ? 1 : s->opts->jobs, err) < 0)
 		goto out;
-	if (!reused && remember_base(s, &m[SIDE_BASE], err) < 0)
+	if (!reused && !a->precise && remember_base(s, &m[SIDE_BASE], err) < 0)
 		goto out;
-	for (size_t i = 0; i < g->n; i++) {
-		bool retry;
-
-		if (judge(s, m, i, attempt, &retry, err) < 0)
-			goto out;
-		*ret_retry = *ret_retry || retry;
-	}
-	*ret_base_ok = true;
-	for (size_t k = 0; k < m[0].obs[0].ncycles; k++) {
-		const struct run_result *r = &m[0].obs[0].cycles[k].run;
-
-		*ret_base_ok = *ret_base_ok && r->end == RUN_EXITED && r->status == 0;
-	}
-	/* A retry measures the whole group anew: one check for each detector stays. */
-	while (*ret_retry && s->result->nchecks > checks)
-		check_release(&s->result->checks[--s->result->nchecks]);
+	if (judge_group(s, m, a, ret_again, err) < 0)
+		goto out;
+	*ret_base_ok = all_passed(&m[SIDE_BASE].obs[0]);
 	rc = 0;
 out:
 	measurement_release(&m[SIDE_BASE]);
@@ -420,11 +479,17 @@ out:
 static int measure_group(struct session *s, const struct lifecycle *l,
 			 const struct group *g, bool *ret_base_ok, struct err *err)
 {
-	bool retry = true;
+	struct attempt a = {.number = 1};
+	enum again again = AGAIN_NO;
 
-	for (unsigned attempt = 1; retry && attempt <= MAX_ATTEMPTS; attempt++)
-		if (attempt_group(s, l, g, attempt, &retry, ret_base_ok, err) < 0)
+	do {
+		if (attempt_group(s, l, g, &a, &again, ret_base_ok, err) < 0)
 			return -1;
+		if (again == AGAIN_PRECISE)
+			a.precise = true;
+		else
+			a.number++;
+	} while (again != AGAIN_NO);
 	return 0;
 }
 

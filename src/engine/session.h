@@ -28,6 +28,7 @@ struct session {
 	char *scratch;
 	struct artifact_ref *artifacts;
 	size_t nartifacts, artifacts_cap;
+	unsigned rounds_set_aside; /* attempts that were measured again */
 	struct result *result;
 };
 
