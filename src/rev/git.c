@@ -97,6 +97,8 @@ static void explain(struct err *err)
 		{"unable to read", "git fsck shows what is damaged; in a partial clone "
 				   "`git fetch --refetch` without a filter"},
 		{"missing blob", "git fsck shows what is damaged"},
+		{"invalid object", "git fsck shows what is damaged; in a partial clone "
+				   "`git fetch --refetch` without a filter"},
 		{"bad object", "git fsck shows what is damaged"},
 		{"inflate", "git fsck shows what is damaged"},
 	};
@@ -124,6 +126,12 @@ static int git_runv(const struct git_call *call, struct buf *out, struct err *er
 	for (size_t i = 0; i < ARRAY_SIZE(options) - call->discover; i++) {
 		strv_add(&argv, "-c");
 		strv_add(&argv, options[i]);
+	}
+	/* A checkout whose .git is damaged must not make git look further up: the store
+	 * is below the user's .git. */
+	if (call->git_dir) {
+		strv_addf(&argv, "--git-dir=%s", call->git_dir);
+		strv_addf(&argv, "--work-tree=%s", call->cwd);
 	}
 	while ((arg = va_arg(args, const char *)))
 		strv_add(&argv, arg);

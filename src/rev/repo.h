@@ -34,8 +34,9 @@ struct git_call {
 	const struct strv *env;
 	const char *cwd;
 	const char *input;
-	int *ret_status; /* NULL: a nonzero exit is an error */
-	bool discover;	 /* a repository not known yet: git checks who owns it */
+	int *ret_status;     /* NULL: a nonzero exit is an error */
+	const char *git_dir; /* with cwd as its working tree; NULL: env says, or none */
+	bool discover;	     /* a repository not known yet: git checks who owns it */
 };
 /* Runs git with everything off that would run foreign code or start maintenance. out
  * may be NULL. The arguments end with NULL. */

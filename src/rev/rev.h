@@ -72,8 +72,9 @@ int checkout_get(struct repo *r, const struct revision_info *rev,
 int checkout_setup_done(struct checkout *c, struct err *err);
 void checkout_release(struct checkout *c);
 
-/* A fresh scratch directory below the store for one run; removed by scratch_remove();
- * those of dead processes are removed by repo_gc() and at repo_open(). */
+/* A fresh scratch directory for one run, below $TMPDIR/exitpath-<uid> (mode 0700; the
+ * store when that is not ours alone) to keep the paths of Unix sockets in it short.
+ * Removed by scratch_remove(); those of dead processes by repo_gc() and repo_open(). */
 char *scratch_make(struct repo *r, struct err *err);
 void scratch_remove(const char *dir);
 

@@ -81,7 +81,8 @@ static int make_link(const char *target, const char *link, struct err *err)
 static int replace_link(const struct repo *r, const char *dir, const char *path,
 			const char *target, bool wanted, struct err *err)
 {
-	struct git_call call = {.env = &r->env, .cwd = dir};
+	CLEANUP_FREE char *git_dir = path_join(dir, ".git");
+	struct git_call call = {.env = &r->env, .cwd = dir, .git_dir = git_dir};
 	CLEANUP_FREE char *link = path_join(dir, path), *now = realpath(link, NULL);
 	CLEANUP_FREE char *want = realpath(target, NULL);
 	CLEANUP(buf) struct buf out = {0};

@@ -231,7 +231,8 @@ static int make_module(const struct layer *at, const struct tree_source *from,
 static int make_modules(const struct layer *at, const struct tree_source *from,
 			const char *dir, struct err *err)
 {
-	struct git_call call = {.env = &at->r->env, .cwd = dir};
+	CLEANUP_FREE char *git_dir = path_join(dir, ".git");
+	struct git_call call = {.env = &at->r->env, .cwd = dir, .git_dir = git_dir};
 	CLEANUP(buf) struct buf out = {0};
 
 	if (git_run(&call, &out, err, "ls-files", "-s", "-z", NULL) < 0)
@@ -257,8 +258,8 @@ static int tree_make_at(const struct layer *at, const struct tree_source *from,
 			const char *commit, const char *dir, struct err *err)
 {
 	const struct repo *r = at->r;
-	struct git_call call = {.env = &r->env, .cwd = dir};
 	CLEANUP_FREE char *git_dir = path_join(dir, ".git");
+	struct git_call call = {.env = &r->env, .cwd = dir, .git_dir = git_dir};
 	CLEANUP_FREE char *lock = path_join(git_dir, "index.lock");
 
 	if (make_dirs(dir, 0777, err) < 0 || init(r, from, dir, git_dir, err) < 0 ||
@@ -285,7 +286,8 @@ int tree_make(const struct repo *r, const struct tree_source *from, const char *
 
 bool tree_intact(const struct repo *r, const char *commit, const char *dir)
 {
-	struct git_call call = {.env = &r->env, .cwd = dir};
+	CLEANUP_FREE char *git_dir = path_join(dir, ".git");
+	struct git_call call = {.env = &r->env, .cwd = dir, .git_dir = git_dir};
 	CLEANUP(buf) struct buf out = {0};
 	CLEANUP_FREE char *oid = xasprintf("# branch.oid %s", commit);
 	bool head = false;
