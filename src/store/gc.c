@@ -164,7 +164,7 @@ static int sweep_dir(struct sweep *w, const char *top, const char *name, struct 
 
 		if (len != 62 + 4 || strcmp(e->d_name + 62, ".zst"))
 			continue;
-		snprintf(hex, sizeof(hex), "%s%.62s", name, e->d_name);
+		snprintf(hex, sizeof(hex), "%.2s%.62s", name, e->d_name);
 		if (json_object_get(w->keep, hex) ||
 		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    st.st_mtime >= w->younger)

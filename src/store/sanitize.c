@@ -160,12 +160,13 @@ static bool mask_word(struct cleaner *c)
 {
 	size_t len = strcspn(c->p, " \t\r\n"), name = strcspn(c->p, "= \t\r\n");
 	const char *at = memchr(c->p, '@', len), *colon = memchr(c->p, ':', len);
+	bool url = memmem(c->p, len, "://", 3); /* add_authority() takes care of it */
 	bool masked = c->mask_next || looks_like_key(c->p, len) ||
-		      (at && colon && colon < at && strncmp(colon, "://", 3));
+		      (!url && at && colon && colon < at);
 
 	c->mask_next = announces_secret(c->p, len);
-	if (!masked && name < len && name) {
-		/* NAME=VALUE: the name alone, should it be one. */
+	if (!masked && !url && name && name < len) {
+		/* NAME=VALUE: the name stays, should it be one. */
 		if (!memchr(c->p, '/', name))
 			buf_add(&c->out, c->p, name + 1);
 		masked = true;

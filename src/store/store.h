@@ -5,7 +5,12 @@
  * A run is recorded before it starts and completed after it ends, artifacts are on disk
  * before the record that names them: kill -9 at any moment loses no finished record and
  * leaves none half-written. Finished records are chained: hash = sha256(previous hash,
- * canonical JSON of the record), and a record holds the sha256 of each artifact.
+ * canonical JSON of the record), and a record holds the sha256 of each artifact. There
+ * is no key: the chain shows damage and careless edits, not a forger who rewrites all of
+ * it; for that, keep an export's record.json elsewhere.
+ *
+ * A store is for one thread; several processes may use the same directory. A child of
+ * fork() must not touch its parent's store.
  */
 #ifndef EXITPATH_STORE_STORE_H
 #define EXITPATH_STORE_STORE_H
@@ -31,7 +36,11 @@ int store_artifact(struct store *s, const void *data, size_t len,
 int store_artifact_file(struct store *s, const char *path, char ret_hex[SHA256_HEX],
 			struct err *err);
 
-/* An artifact as a record names it: "artifacts/worker_shutdown/lsan/candidate.json". */
+/*
+ * An artifact as a record names it: "artifacts/worker_shutdown/lsan/candidate.json".
+ * Names are relative, begin with "artifacts/", hold no "..", backslash or control
+ * character, and have at most 200 bytes; store_finish() refuses others.
+ */
 struct artifact_ref {
 	char *name;
 	char sha256[SHA256_HEX];
@@ -75,16 +84,21 @@ struct verify_stats {
 	struct strv problems;
 };
 int store_verify(struct store *s, struct verify_stats *ret, struct err *err);
-/* Writes run_id's summaries, result.json, artifacts (plain) and statement.intoto.json
- * (in-toto Statement v1, predicate test-result v0.1) into dir, which must be empty or
- * absent. */
+/*
+ * Writes into dir, which must be empty or absent, and appears whole or not at all:
+ * summary.txt, summary.json, result.json, record.json (the record with its place in the
+ * chain), artifacts/… (plain), and as in-toto Statements v1 statement.intoto.json
+ * (predicate test-result v0.1) and svr.intoto.json (svr v0.2). run_id NULL: the newest.
+ */
 int store_export(struct store *s, const char *run_id, const char *dir, struct err *err);
-/* Removes artifacts that no record names, temporary files, and bodies of runs older
- * than keep_days (their records and hashes stay, marked as removed; 0: keep all). */
+/* Removes artifacts that no record, kept observation or living run names, temporary
+ * files, and bodies of runs older than keep_days (their records and hashes stay, marked
+ * as removed; 0: keep all). */
 int store_gc(struct store *s, unsigned keep_days, uint64_t *ret_bytes, struct err *err);
 
-/* Base observations for reuse. key: digest over tree, contract, detector version,
- * machine. get: NULL without error when there is none. */
+/* Base observations for reuse; 1000 are kept. Digests in them ("<64 hex digits>", also
+ * behind "sha256:") keep those artifacts from gc. key: digest over tree, contract,
+ * detector version, machine. get: NULL without error when there is none. */
 int store_put_observation(struct store *s, const char *key, const json_t *observation,
 			  struct err *err);
 json_t *store_get_observation(struct store *s, const char *key, struct err *err);
