@@ -136,7 +136,7 @@ static int wrong_type(const struct reader *r, const struct yaml *value,
 		   yaml_type_name(type), shown, yaml_type_name(value->type));
 	if (type == YAML_STRING)
 		err_hint(r->err, "put it in quotes");
-	else if (value->type == YAML_STRING && scalar(type))
+	else if (value->plain == type)
 		err_hint(r->err, "write it without quotes");
 	return -1;
 }

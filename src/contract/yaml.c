@@ -49,9 +49,9 @@ void yaml_release(struct yaml *y)
 const char *yaml_type_name(enum yaml_type type)
 {
 	static const char *const names[] = {
-		[YAML_NULL] = "empty",	    [YAML_BOOL] = "true or false",
-		[YAML_INT] = "a number",    [YAML_FLOAT] = "a number",
-		[YAML_STRING] = "a string", [YAML_LIST] = "a list",
+		[YAML_NULL] = "empty",	       [YAML_BOOL] = "true or false",
+		[YAML_INT] = "a whole number", [YAML_FLOAT] = "a number",
+		[YAML_STRING] = "a string",    [YAML_LIST] = "a list",
 		[YAML_MAP] = "a map",
 	};
 
@@ -105,6 +105,17 @@ static int syntax_error(const struct source *s)
 	return yaml_error(&here, s->name, s->err, "%s", what);
 }
 
+/* libfyaml's mark is behind the opening quote, and behind the '*' of an alias. */
+static bool mark_is_late(struct fy_event *event)
+{
+	enum fy_scalar_style style;
+
+	if (event->type != FYET_SCALAR)
+		return event->type == FYET_ALIAS;
+	style = fy_scalar_token_get_style(fy_event_get_token(event));
+	return style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+}
+
 /* Moves on to the next event; -1 at a syntax error or where the stream ends early. */
 static int next(struct source *s)
 {
@@ -118,7 +129,7 @@ static int next(struct source *s)
 	mark = fy_event_start_mark(s->event);
 	if (mark) {
 		s->line = (unsigned)mark->line + 1;
-		s->column = (unsigned)mark->column + 1;
+		s->column = (unsigned)mark->column + !mark_is_late(s->event);
 	}
 	return 0;
 }
@@ -180,6 +191,7 @@ static int read_scalar(struct source *s, struct yaml *node)
 	struct fy_token *token = fy_event_get_token(s->event);
 	size_t len = 0;
 	const char *text = token ? fy_token_get_text(token, &len) : "";
+	enum fy_scalar_style style;
 
 	if (!text)
 		return refuse(s, "a scalar that cannot be read", "");
@@ -187,10 +199,9 @@ static int read_scalar(struct source *s, struct yaml *node)
 		return refuse(s, "a string with a NUL character",
 			      "no command, path or name can contain one");
 	node->text = xstrndup(text, len);
-	if (token && fy_scalar_token_get_style(token) != FYSS_PLAIN)
-		node->type = YAML_STRING;
-	else
-		node->type = plain_type(node->text);
+	style = token ? fy_scalar_token_get_style(token) : FYSS_PLAIN;
+	node->plain = plain_type(node->text);
+	node->type = style == FYSS_PLAIN ? node->plain : YAML_STRING;
 	return 0;
 }
 
@@ -284,10 +295,25 @@ static int read_stream(struct source *s, struct yaml *ret)
 	return 0;
 }
 
-/* YAML allows no control characters, and libfyaml lets some of them pass. */
+/* Does an explicit key ("? key") start at p? */
+static bool explicit_key(const char *p, const char *line)
+{
+	if (*p != '?' || (p[1] && !strchr(" \r\n", p[1])))
+		return false;
+	while (p > line && strchr(" -{[,", p[-1]))
+		p--;
+	return p == line;
+}
+
+/*
+ * Refuses what a contract does not need before libfyaml sees it: control characters,
+ * which YAML forbids and libfyaml lets pass, and tabs and explicit keys, since 0.7.12
+ * frees memory twice for "? a: <tab>- b". tests/fuzz/fuzz_contract.c looks for more.
+ */
 static int check_text(const char *text, size_t len, const char *name, struct err *err)
 {
 	struct yaml here = {.line = 1, .column = 1};
+	const char *line = text;
 	size_t n;
 
 	for (const char *p = text; p < text + len; p += n) {
@@ -296,13 +322,21 @@ static int check_text(const char *text, size_t len, const char *name, struct err
 		n = utf8_len(p);
 		if (n == 0)
 			return yaml_error(&here, name, err, "not UTF-8: byte 0x%02x", c);
-		if (c == 0x7f || (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
+		if (c == '\t') {
+			yaml_error(&here, name, err, "a tab");
+			err_hint(err, "indent with spaces; write \\t in double quotes");
+			return -1;
+		}
+		if (c == 0x7f || (c < 0x20 && c != '\n' && c != '\r'))
 			return yaml_error(&here, name, err, "control character 0x%02x",
 					  c);
+		if (explicit_key(p, line))
+			return yaml_error(&here, name, err, "a key must be a word");
 		here.column++;
 		if (c == '\n') {
 			here.line++;
 			here.column = 1;
+			line = p + 1;
 		}
 	}
 	return 0;

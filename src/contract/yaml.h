@@ -29,6 +29,7 @@ enum yaml_type {
 
 struct yaml {
 	enum yaml_type type;
+	enum yaml_type plain;  /* of a scalar: what it would be without quotes */
 	unsigned line, column; /* 1-based */
 	char *text;	       /* of a scalar, never NULL there: "" for an empty null */
 	struct yaml *items;    /* of a list; of a map: key, value, key, value … */
