@@ -176,9 +176,9 @@ int db_end(struct store *s, int rc, struct err *err)
 	return rc;
 }
 
-int store_lock(struct store *s, int operation, struct err *err)
+static int lock_file(struct store *s, const char *name, int operation, struct err *err)
 {
-	CLEANUP_FREE char *path = path_join(s->dir, "evidence.lock");
+	CLEANUP_FREE char *path = path_join(s->dir, name);
 	CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t deadline = clock_us() + STORE_WAIT_MS * UINT64_C(1000);
 
@@ -205,6 +205,11 @@ int store_lock(struct store *s, int operation, struct err *err)
 		nanosleep(&pause, NULL);
 	}
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+int store_lock(struct store *s, int operation, struct err *err)
+{
+	return lock_file(s, "evidence.lock", operation, err);
 }
 
 static int pragma_int(struct store *s, const char *sql, int64_t *ret, struct err *err)
@@ -345,7 +350,8 @@ struct store *store_open(const char *dir, struct err *err)
 	s->path = path_join(dir, "evidence.db");
 	if (make_directories(s, err) < 0)
 		goto failed;
-	lock = store_lock(s, LOCK_EX, err);
+	/* Not store_lock(): who verifies gigabytes holds that one for long. */
+	lock = lock_file(s, "evidence-open.lock", LOCK_EX, err);
 	if (lock < 0 || open_database(s, err) < 0 || db_mark_aborted(s, err) < 0)
 		goto failed;
 	return s;

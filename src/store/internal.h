@@ -47,8 +47,8 @@ int db_begin(struct store *s, struct err *err); /* takes the write lock */
 int db_end(struct store *s, int rc, struct err *err);
 /* Marks running rows whose process is gone. */
 int db_mark_aborted(struct store *s, struct err *err);
-/* flock() of <store>/evidence.lock: LOCK_SH keeps gc from removing artifacts, LOCK_EX is gc's
- * and the schema's. Returns an fd to close. */
+/* flock() of <store>/evidence.lock: LOCK_SH keeps gc from removing artifacts, LOCK_EX is
+ * gc's. Returns an fd to close. */
 int store_lock(struct store *s, int operation, struct err *err);
 
 /* --- artifact.c --- */

@@ -53,7 +53,11 @@ int store_finish(struct store *s, const struct result *r,
 		 const struct artifact_ref *artifacts, size_t nartifacts,
 		 struct err *err);
 
-/* The allowlisted summary of one check (keys in the order of DESIGN §8), new reference.
+/*
+ * The allowlisted summary of one check (keys in the order of DESIGN §8), new reference.
+ * Strings are one line of at most 200 bytes without absolute paths, "none" when absent.
+ * leak_kind and top_frame are those of the first new finding; leaked_units is the largest
+ * sum of the new findings' units in one measured cycle.
  */
 json_t *evidence_summary(const struct result *r, const struct check *c);
 /* The same as "key: value" lines. The caller frees. */

@@ -3,6 +3,7 @@
 #include "store/internal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -331,6 +332,21 @@ static void foreign_databases_are_refused(void **state)
 	assert_int_equal(err.kind, ERR_ENVIRONMENT);
 }
 
+/* A long verify or export does not keep a gate from starting. */
+static void readers_do_not_block_opening(void **state)
+{
+	struct store *s = fixture_store(), *other;
+	int lock = store_lock(s, LOCK_SH, NULL);
+
+	(void)state;
+	assert_true(lock >= 0);
+	other = fixture_store();
+	free(fixture_run(other, "x", NULL));
+	store_close(other);
+	close(lock);
+	store_close(s);
+}
+
 static void observations_come_back(void **state)
 {
 	struct store *s = fixture_store();
@@ -564,6 +580,7 @@ int main(void)
 		HARNESS_TEST(unknown_runs_are_usage_errors),
 		HARNESS_TEST(changed_record_is_not_loaded),
 		HARNESS_TEST(foreign_databases_are_refused),
+		HARNESS_TEST(readers_do_not_block_opening),
 		HARNESS_TEST(observations_come_back),
 		HARNESS_TEST(export_is_whole),
 		HARNESS_TEST(failed_export_leaves_nothing),
