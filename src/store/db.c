@@ -181,6 +181,7 @@ static int lock_file(struct store *s, const char *name, int operation, struct er
 	CLEANUP_FREE char *path = path_join(s->dir, name);
 	CLEANUP_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t deadline = clock_us() + STORE_WAIT_MS * UINT64_C(1000);
+	int locked;
 
 	if (fd < 0) {
 		int errnum = errno;
@@ -204,7 +205,9 @@ static int lock_file(struct store *s, const char *name, int operation, struct er
 		}
 		nanosleep(&pause, NULL);
 	}
-	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	locked = fd;
+	fd = -1;
+	return locked;
 }
 
 int store_lock(struct store *s, int operation, struct err *err)
