@@ -287,19 +287,19 @@ static const struct kind kinds[] = {
 	 "cargo fetch && cargo test --no-run",
 	 "cargo test --offline",
 	 NULL,
-	 "heap, ledger"},
+	 "ledger"},
 	{"go",
 	 {"go.mod"},
 	 NULL,
 	 "go mod download && go test -run '^$' ./...",
 	 "go test -count=1 ./...",
 	 "Builds every test and runs none.",
-	 "goleak, goroutines, ledger"},
+	 "ledger"},
 	{"python",
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
-	 .detectors = "tracemalloc, pyledger, ledger"},
-	{"node", {"package.json"}, look_node, .detectors = "jest, node, ledger"},
+	 .detectors = "ledger"},
+	{"node", {"package.json"}, look_node, .detectors = "ledger"},
 	{"autotools",
 	 {"Makefile.am"},
 	 NULL,
@@ -326,7 +326,7 @@ static const struct kind unknown = {
 	.command = "echo 'exitpath.yaml does not say how to run the tests' >&2; exit 1",
 	.note = "No known build system was found here: fill in `command` below, and "
 		"`setup` if one is needed.",
-	.detectors = "lsan, valgrind, heap, ledger",
+	.detectors = "lsan, valgrind, ledger",
 };
 
 static const struct kind *recognise(const char *dir, struct proposal *p)
@@ -371,8 +371,8 @@ static void add_setup(struct buf *b, const char *setup, const char *note,
 		buf_adds(b, "setup: ");
 		add_scalar(b, setup);
 		buf_addc(b, '\n');
-	} else {
-		buf_adds(b, "# setup: \n");
+	} else if (!notes->n) {
+		buf_adds(b, "# setup: ./build\n");
 	}
 }
 
