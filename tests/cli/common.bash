@@ -41,8 +41,10 @@ make_trap() {
 mkdir -p build && ${CC:-gcc} -Wno-unused-result $(cat flags) -o build/t program.c -pthread -lrt $LINK
 EOF
   echo "${TRAP_FLAGS--g -O1 -fsanitize=address} ${TRAP_BASE_FLAGS-}" >flags
+  echo base >revision
   commit_all base && git tag base
   echo "${TRAP_FLAGS--g -O1 -fsanitize=address} ${TRAP_CANDIDATE_FLAGS--DLEAK}" >flags
+  echo candidate >revision
   commit_all candidate && git tag candidate
 }
 
