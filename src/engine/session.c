@@ -206,8 +206,10 @@ static int load_contract(struct session *s, struct err *err)
 	const struct gate_opts *o = s->opts;
 	CLEANUP_FREE char *path = NULL;
 
-	path = o->contract ? xstrdup(o->contract)
-			   : find_contract(repo_top(s->repo), repo_prefix(s->repo));
+	if (!o->contract)
+		path = find_contract(repo_top(s->repo), repo_prefix(s->repo));
+	else if (strcmp(o->contract, "/dev/null")) /* that is: none, flags alone */
+		path = xstrdup(o->contract);
 	if (path && contract_load(path, &s->contract, err) < 0)
 		return -1;
 	if (!path && !(o->argv && o->argv[0])) {
