@@ -145,7 +145,8 @@ static int parse_exit(struct parse *p, const json_t *j)
 	const char *exe = json_get(j, "exe", NULL), *hidden = json_get(j, "hidden", NULL);
 	bool root = json_get_bool(j, "root", false);
 
-	if (!exe || json_get_int(j, "pid", 0) <= 0)
+	if (json_get_int(j, "pid", 0) <= 0 ||
+	    (!exe && (root || hidden || json_object_get(j, "held"))))
 		return refuse(p, "an exit without a process");
 	if (root && p->root)
 		return refuse(p, "the root exits twice");
@@ -229,8 +230,8 @@ static int parse_sysv(struct parse *p, const json_t *j)
 	CLEANUP_FREE char *more = NULL;
 
 	more = xasprintf(" of %lld bytes", (long long)json_get_int(j, "size", 0));
-	add_leak(p, RESOURCE_SYSV_SHM, json_get(j, "exe", NULL),
-		 xstrdup("System V shared memory segment"), more);
+	add_leak(p, RESOURCE_SYSV_SHM, NULL, xstrdup("System V shared memory segment"),
+		 more);
 	return 0;
 }
 

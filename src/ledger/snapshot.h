@@ -19,7 +19,7 @@ struct held {
 };
 
 struct snapshot {
-	struct proc_stat stat;
+	struct proc_stat stat; /* zeros until snapshot_identify() */
 	char exe[64]; /* file name of the executable, comm where that is hidden */
 	struct held *held;
 	size_t nheld, held_cap;
@@ -33,6 +33,8 @@ struct snapshot {
  * supervisor is the process that must not be taken for a parent. False: pid is gone.
  */
 bool snapshot_take(struct snapshot *s, pid_t pid, pid_t supervisor);
+/* Fills stat and exe where the snapshot had no need for them. False: pid is gone. */
+bool snapshot_identify(struct snapshot *s, pid_t pid);
 struct held *snapshot_add(struct snapshot *s, enum resource r, int fd,
 			  const char *target);
 /* The name that snapshots give to a process. */

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -30,15 +31,15 @@
 #define CANARY_NAME "exitpath-canary"
 
 enum {
-	FLUSH_AT = 64 << 10, /* bytes */
-	EXITED_CAP = 16384,  /* processes that are remembered */
+	FLUSH_AT = 64 << 10,  /* bytes */
+	EXITED_CAP = 1 << 18, /* processes that are remembered */
+	PROBE_CAP = 4096,     /* pids that are asked one by one */
 	CHILDREN_CAP = 1024,
 };
 
-struct exited {
-	pid_t pid, ppid;
-	unsigned long long start;
-	char exe[64];
+struct pids {
+	pid_t *v;
+	size_t n, cap;
 };
 
 struct ledger {
@@ -50,8 +51,8 @@ struct ledger {
 	uint64_t written; /* bytes already in the file */
 	uint64_t exits;
 	bool begun;
-	struct exited *exited; /* the newest EXITED_CAP, in a ring */
-	size_t nexited, exited_cap, exited_next;
+	struct pids exited; /* every process that was seen, for what names its creator */
+	struct pids unwaited; /* of those, which still were there at the last exit */
 };
 
 static void flush(struct ledger *l)
@@ -123,62 +124,80 @@ static void canary(struct ledger *l)
 	add_line(l, j);
 }
 
-static void remember(struct ledger *l, const struct snapshot *s)
+static void add_pid(struct pids *p, pid_t pid)
 {
-	struct exited *e;
-
-	if (l->nexited < EXITED_CAP) {
-		e = VEC_ADD(l->exited, l->nexited, l->exited_cap);
-	} else {
-		e = &l->exited[l->exited_next];
-		l->exited_next = (l->exited_next + 1) % EXITED_CAP;
-	}
-	*e = (struct exited){
-		.pid = s->stat.pid, .ppid = s->stat.ppid, .start = s->stat.start};
-	snprintf(e->exe, sizeof(e->exe), "%s", s->exe);
+	if (p->n < EXITED_CAP)
+		*VEC_ADD(p->v, p->n, p->cap) = pid;
 }
 
-static const struct exited *find_exited(const struct ledger *l, pid_t pid)
+static bool has_pid(const struct pids *p, pid_t pid)
 {
-	for (size_t i = 0; i < l->nexited; i++)
-		if (l->exited[i].pid == pid)
-			return &l->exited[i];
-	return NULL;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i] == pid)
+			return true;
+	return false;
 }
 
-static bool is_zombie(pid_t pid, pid_t parent, struct proc_stat *ret)
+static bool exists(pid_t pid)
 {
-	return proc_stat_read(pid, ret) == 0 && ret->ppid == parent && ret->state == 'Z';
+	return kill(pid, 0) == 0 || errno == EPERM;
 }
 
-/* Children that exited before their parent does, and were not waited for. Of a zombie
- * nothing but comm, 15 bytes, is left. */
-static void take_zombies(const struct ledger *l, struct snapshot *s)
+/* Of a zombie nothing but comm, 15 bytes, is left. */
+static void take_if_zombie(struct snapshot *s, pid_t pid, pid_t parent)
 {
 	struct proc_stat st;
 
-	for (size_t i = 0; i < l->nexited; i++) {
-		const struct exited *e = &l->exited[i];
-
-		if (e->ppid == s->stat.pid && is_zombie(e->pid, s->stat.pid, &st) &&
-		    st.start == e->start)
-			snapshot_add(s, RESOURCE_ZOMBIE, -1, st.comm);
-	}
+	if (proc_stat_read(pid, &st) == 0 && st.ppid == parent && st.state == 'Z')
+		snapshot_add(s, RESOURCE_ZOMBIE, -1, st.comm);
 }
 
-/* Children that a signal killed gave no notice. A walk over /proc: for the root only. */
-static void take_killed_zombies(const struct ledger *l, struct snapshot *s)
+/* Children that exited before their parent does, and were not waited for. */
+static void take_zombies(struct ledger *l, struct snapshot *s, pid_t parent)
 {
-	pid_t pids[CHILDREN_CAP];
-	size_t n = proc_descendants(s->stat.pid, pids, ARRAY_SIZE(pids));
-	struct proc_stat st;
+	struct pids *u = &l->unwaited;
+	size_t n = 0;
 
-	for (size_t i = 0; i < n && i < ARRAY_SIZE(pids); i++) {
-		const struct exited *e = find_exited(l, pids[i]);
-
-		if (is_zombie(pids[i], s->stat.pid, &st) && (!e || e->start != st.start))
-			snapshot_add(s, RESOURCE_ZOMBIE, -1, st.comm);
+	for (size_t i = 0; i < u->n; i++) {
+		if (!exists(u->v[i]))
+			continue;
+		take_if_zombie(s, u->v[i], parent);
+		u->v[n++] = u->v[i];
 	}
+	u->n = n;
+}
+
+/* The number that the newest process of the machine has, or 0: proc(5). */
+static pid_t newest_pid(void)
+{
+	CLEANUP(buf) struct buf text = {0};
+	const char *last;
+
+	if (read_file("/proc/loadavg", 256, &text, NULL) < 0)
+		return 0;
+	last = strrchr(buf_str(&text), ' ');
+	return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+/*
+ * Children that a signal killed gave no notice: for the root they are searched for. They
+ * have numbers above the root's, mostly few; the walk over /proc takes far longer.
+ */
+static void take_killed_zombies(const struct ledger *l, struct snapshot *s, pid_t root)
+{
+	pid_t pids[CHILDREN_CAP], last = newest_pid();
+	size_t n;
+
+	if (last >= root && last - root < PROBE_CAP) {
+		for (pid_t pid = root + 1; pid <= last; pid++)
+			if (exists(pid) && !has_pid(&l->unwaited, pid))
+				take_if_zombie(s, pid, root);
+		return;
+	}
+	n = proc_descendants(root, pids, ARRAY_SIZE(pids));
+	for (size_t i = 0; i < n && i < ARRAY_SIZE(pids); i++)
+		if (!has_pid(&l->unwaited, pids[i]))
+			take_if_zombie(s, pids[i], root);
 }
 
 static json_t *held_json(const struct held *h)
@@ -193,12 +212,21 @@ static json_t *held_json(const struct held *h)
 	return j;
 }
 
-static void add_exit(struct ledger *l, const struct snapshot *s, int code, bool root)
+static json_t *held_list(const struct snapshot *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->nheld; i++)
+		json_array_append_new(list, held_json(&s->held[i]));
+	return list;
+}
+
+static void add_exit(struct ledger *l, const struct snapshot *s, pid_t pid, int code,
+		     bool root)
 {
 	CLEANUP_JSON json_t *j = new_line("exit");
-	json_t *held;
 
-	json_put_int(j, "pid", s->stat.pid);
+	json_put_int(j, "pid", pid);
 	json_put(j, "exe", s->exe);
 	json_put_bool(j, "root", root);
 	json_put_int(j, "code", code);
@@ -206,12 +234,8 @@ static void add_exit(struct ledger *l, const struct snapshot *s, int code, bool 
 		json_put(j, "hidden", s->hidden);
 	if (s->more)
 		json_put_bool(j, "more", true);
-	if (s->nheld) {
-		held = json_array();
-		for (size_t i = 0; i < s->nheld; i++)
-			json_array_append_new(held, held_json(&s->held[i]));
-		json_object_set_new(j, "held", held);
-	}
+	if (s->nheld)
+		json_object_set_new(j, "held", held_list(s));
 	add_line(l, j);
 }
 
@@ -223,12 +247,19 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	begin(l);
 	if (!snapshot_take(&s, pid, getpid()))
 		return;
-	take_zombies(l, &s);
+	take_zombies(l, &s, pid);
 	if (root)
-		take_killed_zombies(l, &s);
+		take_killed_zombies(l, &s, pid);
 	l->exits++;
-	add_exit(l, &s, code, root);
-	remember(l, &s);
+	add_pid(&l->exited, pid);
+	add_pid(&l->unwaited, pid);
+	if (!root && !s.nheld && !s.hidden[0]) {
+		buf_addf(&l->out, "{\"t\":\"exit\",\"pid\":%d,\"code\":%d}\n", pid, code);
+		return;
+	}
+	if (!snapshot_identify(&s, pid))
+		snprintf(s.exe, sizeof(s.exe), "?");
+	add_exit(l, &s, pid, code, root);
 	if (root)
 		canary(l);
 }
@@ -288,14 +319,13 @@ static void add_segments(struct ledger *l, const struct shared *after)
 {
 	for (size_t i = 0; i < after->nsegments; i++) {
 		const struct sysv_segment *s = &after->segments[i];
-		const struct exited *e = find_exited(l, s->creator);
 		CLEANUP_JSON json_t *j = NULL;
 
-		if (!e || s->removed || segment_known(&l->before, s->id))
+		if (s->removed || segment_known(&l->before, s->id) ||
+		    !has_pid(&l->exited, s->creator))
 			continue;
 		j = new_line("sysv");
 		json_put_int(j, "size", (int64_t)s->size);
-		json_put(j, "exe", e->exe);
 		add_line(l, j);
 	}
 }
@@ -362,6 +392,7 @@ void ledger_free(struct ledger *l)
 	free(l->path);
 	free(l->tmpdir);
 	free(l->checkout);
-	free(l->exited);
+	free(l->exited.v);
+	free(l->unwaited.v);
 	free(l);
 }
