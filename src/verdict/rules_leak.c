@@ -1,7 +1,7 @@
 /* Rules about what is held: new, inherited, repaired, at times. */
 #include "base/mem.h"
-#include "verdict/exam.h"
 #include "model/phrase.h"
+#include "verdict/exam.h"
 
 #include <inttypes.h>
 
@@ -155,10 +155,17 @@ bool rule_leaks_found(struct exam *e, struct check *ret)
 
 bool rule_nothing_found(struct exam *e, struct check *ret)
 {
-	return exam_decide(
-		ret, OUTCOME_CLEAN,
-		xasprintf("%s holds nothing that base does not: %zu of %zu cycles.",
-			  e->in->lifecycle->name, e->candidate.complete,
-			  e->candidate.measured),
-		NULL);
+	CLEANUP_FREE char *but = NULL;
+	size_t suppressed = 0;
+
+	for (size_t i = 0; i < ret->nfindings; i++)
+		suppressed += ret->findings[i].class == FINDING_SUPPRESSED;
+	but = suppressed ? xasprintf(", but for what is suppressed (%zu)", suppressed)
+			 : xstrdup("");
+	return exam_decide(ret, OUTCOME_CLEAN,
+			   xasprintf("%s holds nothing that base does not%s: %zu of %zu "
+				     "cycles.",
+				     e->in->lifecycle->name, but, e->candidate.complete,
+				     e->candidate.measured),
+			   NULL);
 }

@@ -1,0 +1,15 @@
+#include "report/formats.h"
+
+#include <string.h>
+
+const struct report_format *const report_formats[] = {
+	&report_text, &report_json, &report_packet, &report_packet_json, NULL,
+};
+
+const struct report_format *report_format_find(const char *name)
+{
+	for (size_t i = 0; report_formats[i]; i++)
+		if (!strcmp(report_formats[i]->name, name))
+			return report_formats[i];
+	return NULL;
+}
