@@ -7,7 +7,10 @@
  *	exe /absolute/path
  *	ppid 123
  *	instrumented asan|lsan|none
+ *	exit normal
  *
+ * The last line comes from the destructor, so that it tells a process that ran its exit
+ * handlers, and had its leak check turned off, from one that left through _exit().
  * The host expects a report with the canary from each pid whose last block says asan or
  * lsan and which left through exit(). An exec keeps the pid and appends another block; a
  * fork runs no constructor, writes no block and still re-reports the canary at exit().
@@ -122,26 +125,34 @@ static int may_write(void)
 	       limit.rlim_cur >= RECORD_ROOM;
 }
 
-static int record_open(const char *path)
+/* What this process wrote its record to. The environment may change until its end, and a
+ * forked child, which has no record, inherits both. */
+static struct line record_path;
+static long record_pid;
+
+static int record_open(int create)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
-	long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
+	long fd = -1;
 
-	if (fd < 0 && errno == EEXIST)
-		fd = syscall(SYS_openat, AT_FDCWD, path, flags);
+	if (create)
+		fd = syscall(SYS_openat, AT_FDCWD, record_path.text,
+			     flags | O_CREAT | O_EXCL, 0600);
+	if (fd < 0 && (!create || errno == EEXIST))
+		fd = syscall(SYS_openat, AT_FDCWD, record_path.text, flags);
 	return (int)fd;
 }
 
 /* One write() per block, so that blocks never mix. */
 static void record_write(const char *dir)
 {
-	struct line path = {0};
 	struct line block = {0};
 	int fd;
 
-	line_add(&path, dir);
-	line_add(&path, "/proc.");
-	line_add_number(&path, syscall(SYS_getpid));
+	record_pid = syscall(SYS_getpid);
+	line_add(&record_path, dir);
+	line_add(&record_path, "/proc.");
+	line_add_number(&record_path, record_pid);
 
 	line_add(&block, "exe ");
 	line_add_exe(&block);
@@ -151,7 +162,7 @@ static void record_write(const char *dir)
 	line_add(&block, instrumented());
 	line_add(&block, "\n");
 
-	fd = record_open(path.text);
+	fd = record_open(1);
 	if (fd < 0)
 		return;
 	(void)!syscall(SYS_write, fd, block.text, block.len);
@@ -219,5 +230,20 @@ __attribute__((constructor)) static void canary_init(void)
 	canary_frame();
 	scrub_stack();
 	scrub_registers();
+	errno = saved_errno;
+}
+
+__attribute__((destructor)) static void canary_fini(void)
+{
+	static const char text[] = "exit normal\n";
+	int saved_errno = errno;
+	int fd = -1;
+
+	if (record_pid && record_pid == syscall(SYS_getpid) && may_write())
+		fd = record_open(0);
+	if (fd >= 0) {
+		(void)!syscall(SYS_write, fd, text, sizeof(text) - 1);
+		syscall(SYS_close, fd);
+	}
 	errno = saved_errno;
 }

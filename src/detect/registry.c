@@ -4,9 +4,11 @@
 #include <string.h>
 
 extern const struct detector detector_ledger;
+extern const struct detector detector_lsan;
 
 const struct detector *const detectors[] = {
 	&detector_ledger,
+	&detector_lsan,
 	NULL,
 };
 

@@ -1,0 +1,139 @@
+#include "detect/frames.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+struct raw_frame *raw_stack_add(struct raw_stack *s)
+{
+	return s->n < FRAMES_MAX ? VEC_ADD(s->frames, s->n, s->cap) : NULL;
+}
+
+void raw_stack_release(struct raw_stack *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->frames[i].function);
+		free(s->frames[i].module);
+		free(s->frames[i].file);
+	}
+	free(s->frames);
+	*s = (struct raw_stack){0};
+}
+
+/* Without "." and "..", by the letters alone; a relative path may keep leading "..". */
+static char *path_clean(const char *path)
+{
+	struct buf b = {0};
+	bool absolute = path[0] == '/';
+
+	for (const char *p = path, *end; *p; p = end + (*end == '/')) {
+		size_t n;
+
+		end = strchrnul(p, '/');
+		n = (size_t)(end - p);
+		if (!n || (n == 1 && p[0] == '.'))
+			continue;
+		if (n == 2 && !strncmp(p, "..", 2)) {
+			char *slash = b.len ? strrchr(b.data, '/') : NULL;
+			const char *last = slash ? slash + 1 : buf_str(&b);
+
+			if (b.len && strcmp(last, "..") != 0) {
+				b.len = slash ? (size_t)(slash - b.data) : 0;
+				b.data[b.len] = '\0';
+				continue;
+			}
+			if (absolute)
+				continue;
+		}
+		if (b.len || absolute)
+			buf_addc(&b, '/');
+		buf_add(&b, p, n);
+	}
+	return buf_detach(&b);
+}
+
+/* The part of path below the checkout, or NULL. */
+static const char *below(const char *path, const char *checkout)
+{
+	size_t n = strlen(checkout);
+
+	while (n && checkout[n - 1] == '/')
+		n--;
+	return !strncmp(path, checkout, n) && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* Compilers that were given a relative name report it as it is, relative to a
+ * directory that is not known: the checkout, or one below it. */
+static const char *relative_below(const char *path, const char *checkout)
+{
+	CLEANUP_FREE char *full = NULL;
+
+	while (!strncmp(path, "../", 3))
+		path += 3;
+	full = path_join(checkout, path);
+	return *path && path_exists(full) ? path : NULL;
+}
+
+/* Sets f->file and f->project. */
+static void place_file(struct frame *f, const char *file, const char *module,
+		       const char *checkout)
+{
+	CLEANUP_FREE char *clean = file ? path_clean(file) : NULL;
+	CLEANUP_FREE char *clean_module = module ? path_clean(module) : NULL;
+	const char *inside = NULL;
+
+	if (clean)
+		inside = clean[0] == '/' ? below(clean, checkout)
+					 : relative_below(clean, checkout);
+	f->file = inside ? xstrdup(inside) : TAKE_PTR(clean);
+	f->project = inside != NULL;
+	/* What a header of the system had inlined is not the project's, wherever it is.
+	 */
+	if (!inside && clean_module && (!f->file || strncmp(f->file, "/usr/", 5) != 0))
+		f->project = below(clean_module, checkout) != NULL;
+}
+
+static void frame_fill(struct frame *f, const struct raw_frame *raw, const char *checkout,
+		       struct symbols *symbols)
+{
+	CLEANUP_FREE char *function = NULL, *file = NULL;
+	unsigned line = 0;
+
+	if (!raw->function && raw->module && raw->offset && symbols)
+		symbols_find(symbols, raw->module, raw->offset, &function, &file, &line);
+	f->line = raw->file ? raw->line : line;
+	place_file(f, raw->file ? raw->file : file, raw->module, checkout);
+	f->function = raw->function ? xstrdup(raw->function) : TAKE_PTR(function);
+	f->module = raw->module ? xstrdup(path_base(raw->module)) : NULL;
+	f->offset = raw->offset;
+}
+
+void frames_fill(struct leak *l, const struct raw_stack *s, const char *checkout,
+		 struct symbols *symbols)
+{
+	for (size_t i = 0; i < s->n; i++)
+		frame_fill(leak_frame(l), &s->frames[i], checkout, symbols);
+}
+
+char *frames_place(const struct raw_stack *s, const char *checkout,
+		   struct symbols *symbols)
+{
+	struct leak l = {0};
+	const struct frame *f;
+	struct buf b = {0};
+
+	frames_fill(&l, s, checkout, symbols);
+	f = leak_top_frame(&l);
+	if (f && f->function)
+		buf_adds(&b, f->function);
+	if (f && f->file) {
+		buf_addf(&b, "%s(%s", b.len ? " " : "", f->file);
+		if (f->line)
+			buf_addf(&b, ":%u", f->line);
+		buf_addc(&b, ')');
+	}
+	leak_release(&l);
+	return buf_detach(&b);
+}

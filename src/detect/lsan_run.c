@@ -1,0 +1,509 @@
+#include "detect/lsan_run.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "detect/canary.h"
+#include "detect/lsan_parse.h"
+#include "detect/report_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define LOG_CAP (UINT64_C(1) << 30)	    /* bytes read of one log */
+#define OUTPUT_CAP (2 * DEFAULT_OUTPUT_CAP) /* of stdout and of stderr */
+enum { FILES_MAX = 32, SIGNAL_STATUS = 128 /* a shell's status for a signal's death */ };
+
+struct process_log {
+	pid_t pid;
+	struct lsan_log log;
+	const struct start_record *owner; /* NULL: it forked and did not exec */
+	char *path;
+};
+
+struct collection {
+	const struct lsan_run *state;
+	const struct run_result *result;
+	const char *checkout;
+	struct start_records records;
+	struct process_log *logs; /* by pid */
+	size_t nlogs;
+	size_t instrumented;
+	char *stray;   /* a runtime's text on stdout or stderr of … */
+	int stray_pid; /* … this process, which has no log; 0: not known */
+	struct symbols *symbols;
+	struct probe *probe;
+};
+
+/* --- states: the worst of all processes is the run's ---------------------------- */
+
+static int rank(enum probe_state s)
+{
+	switch (s) {
+	case PROBE_COMPLETE:
+		return 0;
+	case PROBE_NOT_FITTING:
+		return 1;
+	case PROBE_INTERRUPTED:
+		return 2;
+	case PROBE_FORCED_EXIT:
+		return 3;
+	case PROBE_UNPARSED:
+		return 4;
+	case PROBE_SILENT:
+		return 5;
+	}
+	abort();
+}
+
+/* Takes detail. */
+static void worsen(struct collection *c, enum probe_state state, char *detail)
+{
+	if (rank(state) > rank(c->probe->state)) {
+		free(c->probe->detail);
+		c->probe->state = state;
+		c->probe->detail = detail;
+	} else {
+		free(detail);
+	}
+}
+
+static const char *name_of(const struct start_record *r)
+{
+	return r && r->exe ? path_base(r->exe) : "?";
+}
+
+/* What a text of the runtime means, and what to do. */
+static const char *advice(const char *text)
+{
+	static const struct {
+		const char *part, *advice;
+	} table[] = {
+		{"fatal error", "it does not work under ptrace: run without strace or a "
+				"debugger"},
+		{"suppressions file",
+		 "correct the `suppressions=` of the user's options"},
+		{"failed to allocate", "ulimit -v kills sanitized programs: lift it"},
+		{"CHECK failed", "is `ulimit -v` set? It kills sanitized programs"},
+		{"Out of memory", "ulimit -v kills sanitized programs: lift it"},
+		{"symbolizer path", "correct external_symbolizer_path or "
+				    "*SAN_SYMBOLIZER_PATH"},
+		{"come first", "the command replaced ASAN_OPTIONS or LD_PRELOAD"},
+		{"ERROR: expected", "correct the options that the command sets"},
+		{"parsing failed", "correct the options that the command sets"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (strstr(text, table[i].part))
+			return table[i].advice;
+	return "its report is not where it was asked for: the command replaced "
+	       "ASAN_OPTIONS or LSAN_OPTIONS, or cleared the environment";
+}
+
+static void worsen_silent(struct collection *c, const char *who, int pid,
+			  const char *text)
+{
+	if (pid)
+		worsen(c, PROBE_SILENT,
+		       xasprintf("%s (pid %d) says \"%.200s\": %s", who, pid, text,
+				 advice(text)));
+	else
+		worsen(c, PROBE_SILENT,
+		       xasprintf("%s says \"%.200s\": %s", who, text, advice(text)));
+}
+
+/* --- reading --------------------------------------------------------------------- */
+
+static int read_logs(struct collection *c, struct err *err)
+{
+	CLEANUP_FREE pid_t *pids = NULL;
+	size_t n;
+
+	if (pids_in_dir(c->state->dir, "log.", "", &pids, &n) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s",
+				 c->state->dir);
+	c->logs = xcalloc(n + 1, sizeof(*c->logs));
+	for (size_t i = 0; i < n; i++) {
+		struct process_log *l = &c->logs[c->nlogs++];
+		struct lsan_parser *p = lsan_parser_new(&l->log);
+		int rc;
+
+		l->pid = pids[i];
+		l->path = xasprintf("%s/log.%d", c->state->dir, pids[i]);
+		l->owner = start_record_find(&c->records, pids[i]);
+		rc = feed_regular(l->path, LOG_CAP, lsan_parser_feed, p);
+		lsan_parser_finish(p);
+		if (rc < 0 && errno != EINVAL)
+			return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s",
+					 l->path);
+	}
+	return 0;
+}
+
+static const struct process_log *log_find(const struct collection *c, pid_t pid)
+{
+	size_t from = 0, to = c->nlogs;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (c->logs[mid].pid == pid)
+			return &c->logs[mid];
+		if (c->logs[mid].pid < pid)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return NULL;
+}
+
+/* A runtime that lost our options reports where its own defaults say. */
+static void scan_output(struct collection *c, const char *run_dir, const char *name)
+{
+	CLEANUP_FREE char *path = path_join(run_dir, name);
+	CLEANUP(buf) struct buf text = {0};
+
+	if (c->stray || read_regular(path, OUTPUT_CAP, &text) < 0 || !text.len)
+		return;
+	for (char *line = text.data, *end; *line; line = end) {
+		const char *headline;
+		int pid;
+
+		end = strchrnul(line, '\n');
+		if (*end)
+			*end++ = '\0';
+		headline = lsan_headline(line, &pid);
+		if (headline && !(pid && log_find(c, pid))) {
+			c->stray = xasprintf("%.300s", headline);
+			c->stray_pid = pid;
+			return;
+		}
+	}
+}
+
+/* --- what each process did ------------------------------------------------------- */
+
+static void add_failure(struct collection *c, const struct lsan_log *log)
+{
+	CLEANUP_FREE char *place = NULL;
+
+	if (c->probe->failed)
+		return;
+	place = frames_place(&log->error_stack, c->checkout, c->symbols);
+	c->probe->failed = true;
+	c->probe->failure = xasprintf("%s%s%s", log->error,
+				      !*place || *place == '(' ? "" : " in ", place);
+}
+
+static void judge_silent_log(struct collection *c, const struct process_log *l)
+{
+	const char *name = name_of(l->owner);
+
+	if (l->log.fatal)
+		worsen_silent(c, name, l->pid, l->log.fatal);
+	else if (l->log.nsuppressions)
+		worsen(c, PROBE_SILENT,
+		       xasprintf(
+			       "%s (pid %d): the suppression `%.100s` hides every leak, "
+			       "the planted one too",
+			       name, l->pid, l->log.suppressions[0].pattern));
+	else
+		worsen(c, PROBE_SILENT,
+		       xasprintf("%s (pid %d): the planted leak is not in its report",
+				 name, l->pid));
+}
+
+static void judge_log(struct collection *c, const struct process_log *l)
+{
+	const struct lsan_log *log = &l->log;
+
+	if (log->error)
+		add_failure(c, log);
+	if (log->canary && log->summary)
+		return;
+	if (log->leaks_reported && !log->summary && c->result->end == RUN_EXITED)
+		worsen(c, PROBE_UNPARSED,
+		       xasprintf("the report of %s (pid %d) is cut short: is the disk "
+				 "full, or was it killed?",
+				 name_of(l->owner), l->pid));
+	else if (log->error || (log->leaks_reported && !log->summary))
+		worsen(c, PROBE_INTERRUPTED,
+		       xasprintf("%s (pid %d) ended before its leaks were checked",
+				 name_of(l->owner), l->pid));
+	else
+		judge_silent_log(c, l);
+}
+
+/* An instrumented process without a log. */
+static void judge_missing(struct collection *c, const struct start_record *r)
+{
+	const struct run_result *result = c->result;
+	CLEANUP_FREE char *how = run_result_describe(result);
+	const char *name = name_of(r);
+
+	if (c->stray && (!c->stray_pid || c->stray_pid == r->pid))
+		worsen_silent(c, name, r->pid, c->stray);
+	else if (result->end != RUN_EXITED || result->status > SIGNAL_STATUS)
+		worsen(c, PROBE_INTERRUPTED,
+		       xasprintf("%s (pid %d) ended before its leaks were checked: %s",
+				 name, r->pid, how));
+	else if (r->exited)
+		worsen(c, PROBE_SILENT,
+		       xasprintf("%s (pid %d) ended through exit() and made no report: "
+				 "the leak check is turned off by the program "
+				 "(__lsan_is_turned_off) or by options that the command "
+				 "sets",
+				 name, r->pid));
+	else if (result->left_behind)
+		worsen(c, PROBE_INTERRUPTED,
+		       xasprintf("%s (pid %d) made no report: it was still running when "
+				 "the command ended, or left through _exit()",
+				 name, r->pid));
+	else
+		worsen(c, PROBE_FORCED_EXIT,
+		       xasprintf("%s (pid %d) left through _exit() or quick_exit(), or "
+				 "was killed: no leak check (%s)",
+				 name, r->pid, how));
+}
+
+/* No process reported, and none that is instrumented was seen to start. */
+static void judge_nothing(struct collection *c)
+{
+	CLEANUP_FREE char *how = run_result_describe(c->result);
+
+	if (c->stray)
+		worsen_silent(c, "a program", c->stray_pid, c->stray);
+	else if (c->result->end != RUN_EXITED && !c->records.n)
+		worsen(c, PROBE_INTERRUPTED, TAKE_PTR(how));
+	else if (!c->records.n && !c->state->root_static)
+		worsen(c, PROBE_SILENT,
+		       xstrdup("no process loaded the preloaded library: a static or "
+			       "set-user-ID program, a cleared environment, or a "
+			       "directory mounted noexec"));
+	else
+		worsen(c, PROBE_NOT_FITTING,
+		       xasprintf("%s is not instrumented: build with -fsanitize=address "
+				 "(or leak), or use --detector valgrind",
+				 c->records.n ? name_of(&c->records.v[0])
+					      : "the static program"));
+}
+
+static void judge_processes(struct collection *c)
+{
+	for (size_t i = 0; i < c->records.n; i++) {
+		const struct start_record *r = &c->records.v[i];
+
+		if (r->instrumented == INSTRUMENTED_NONE)
+			continue;
+		c->instrumented++;
+		if (!log_find(c, r->pid))
+			judge_missing(c, r);
+	}
+	for (size_t i = 0; i < c->nlogs; i++)
+		judge_log(c, &c->logs[i]);
+	if (!c->instrumented && !c->nlogs)
+		judge_nothing(c);
+	else if (c->stray)
+		worsen_silent(c, "a program", c->stray_pid, c->stray);
+}
+
+/* --- leaks ------------------------------------------------------------------------ */
+
+/* A forked child's log has no record: the program is one whose file is in its stacks. */
+static const struct start_record *guess_owner(const struct collection *c,
+					      const struct lsan_log *log)
+{
+	const struct start_record *first = NULL;
+
+	for (size_t i = 0; i < c->records.n; i++) {
+		const struct start_record *r = &c->records.v[i];
+
+		if (r->instrumented == INSTRUMENTED_NONE)
+			continue;
+		first = first ? first : r;
+		for (size_t k = 0; k < log->nleaks; k++) {
+			const struct raw_stack *s = &log->leaks[k].stack;
+
+			for (size_t f = 0; f < s->n; f++)
+				if (s->frames[f].module &&
+				    !strcmp(s->frames[f].module, r->exe))
+					return r;
+		}
+	}
+	return first;
+}
+
+static void add_leak(struct collection *c, struct probe *p, const char *process,
+		     const struct lsan_leak *src)
+{
+	struct leak *l = probe_leak(p, RESOURCE_HEAP, src->objects, src->bytes);
+
+	l->process = xstrdup(process);
+	l->what = xasprintf("%" PRIu64 " bytes%s", src->bytes,
+			    src->direct ? "" : ", in a cycle");
+	frames_fill(l, &src->stack, c->checkout, c->symbols);
+	leak_sign(l);
+}
+
+/* What a block that leaked points to leaks with it: it is repaired with it, and says
+ * nothing of its own. Where nothing is direct there is a cycle. */
+static void leaks_of_log(struct collection *c, const struct process_log *l,
+			 struct probe *p)
+{
+	const struct start_record *owner = l->owner ? l->owner : guess_owner(c, &l->log);
+	uint64_t blocks = 0, bytes = 0;
+	bool direct = false;
+
+	for (size_t i = 0; i < l->log.nleaks; i++)
+		direct |= l->log.leaks[i].direct;
+	for (size_t i = 0; i < l->log.nleaks; i++) {
+		const struct lsan_leak *k = &l->log.leaks[i];
+
+		if (k->direct || !direct) {
+			add_leak(c, p, name_of(owner), k);
+			continue;
+		}
+		blocks += k->objects;
+		bytes += k->bytes;
+	}
+	if (blocks)
+		strv_addf(&c->probe->notes,
+			  "%s: %" PRIu64 " more blocks (%" PRIu64
+			  " bytes) hang off the leaked ones",
+			  name_of(owner), blocks, bytes);
+	probe_merge(p);
+}
+
+static struct leak *leak_find(struct probe *p, const char *signature)
+{
+	for (size_t i = 0; i < p->nleaks; i++)
+		if (!strcmp(p->leaks[i].signature, signature))
+			return &p->leaks[i];
+	return NULL;
+}
+
+/* A forked child reports its parent's blocks again. So a signature has as many units as
+ * its programs report together, or the forked child that reports most. */
+static void take_most(struct probe *dst, struct probe *src)
+{
+	for (size_t i = 0; i < src->nleaks; i++) {
+		struct leak *l = &src->leaks[i], *known = leak_find(dst, l->signature);
+
+		if (!known) {
+			*VEC_ADD(dst->leaks, dst->nleaks, dst->leaks_cap) = *l;
+			*l = (struct leak){0};
+		} else if (l->units[0] > known->units[0]) {
+			known->units[0] = l->units[0];
+			known->bytes[0] = l->bytes[0];
+		}
+	}
+}
+
+static void collect_leaks(struct collection *c)
+{
+	size_t dropped = 0;
+
+	for (int forked = 0; forked < 2; forked++) {
+		for (size_t i = 0; i < c->nlogs; i++) {
+			CLEANUP(probe) struct probe one = {0};
+			const struct process_log *l = &c->logs[i];
+
+			if ((l->owner == NULL) != forked)
+				continue;
+			dropped += l->log.dropped;
+			if (c->probe->nleaks + l->log.nleaks > LSAN_LEAKS_MAX) {
+				dropped += l->log.nleaks;
+				continue;
+			}
+			leaks_of_log(c, l, forked ? &one : c->probe);
+			take_most(c->probe, &one);
+		}
+	}
+	if (dropped)
+		strv_addf(&c->probe->notes, "%zu more leaks are not listed", dropped);
+}
+
+static void add_notes(struct collection *c)
+{
+	for (size_t i = 0; i < c->nlogs; i++) {
+		const struct lsan_log *log = &c->logs[i].log;
+
+		for (size_t k = 0; log->canary && k < log->nsuppressions; k++) {
+			const struct lsan_suppression *s = &log->suppressions[k];
+			CLEANUP_FREE char *note = xasprintf(
+				"%" PRIu64 " leaks (%" PRIu64
+				" bytes) suppressed by options or by the program: %.100s",
+				s->count, s->bytes, s->pattern);
+
+			if (!strv_contains(&c->probe->notes, note))
+				strv_add(&c->probe->notes, note);
+		}
+	}
+}
+
+/* Reports with nothing but the planted leak are all alike: one of them will do. */
+static void add_files(struct collection *c)
+{
+	for (int telling = 1; telling >= 0; telling--) {
+		for (size_t i = 0; i < c->nlogs; i++) {
+			const struct lsan_log *log = &c->logs[i].log;
+			bool tells = log->nleaks || log->error || !log->canary;
+			size_t most = telling ? FILES_MAX : 1;
+
+			if (tells == telling && c->probe->files.n < most)
+				strv_add(&c->probe->files, c->logs[i].path);
+		}
+	}
+}
+
+/* --- all of it -------------------------------------------------------------------- */
+
+static int collect(struct collection *c, const char *run_dir, struct err *err)
+{
+	if (start_records_read(c->state->dir, &c->records, err) < 0 ||
+	    read_logs(c, err) < 0)
+		return -1;
+	scan_output(c, run_dir, "stderr");
+	scan_output(c, run_dir, "stdout");
+	if (c->state->refused)
+		worsen(c, PROBE_SILENT, xstrdup(c->state->refused));
+	judge_processes(c);
+	collect_leaks(c);
+	add_notes(c);
+	add_files(c);
+	return 0;
+}
+
+static void collection_release(struct collection *c)
+{
+	for (size_t i = 0; i < c->nlogs; i++) {
+		lsan_log_release(&c->logs[i].log);
+		free(c->logs[i].path);
+	}
+	free(c->logs);
+	free(c->stray);
+	start_records_release(&c->records);
+	symbols_free(c->symbols);
+}
+
+int lsan_collect(struct detect_run *run, const struct run_result *result,
+		 struct probe *ret, struct err *err)
+{
+	struct lsan_run *state = run->state;
+	struct collection c = {
+		.state = state,
+		.result = result,
+		.checkout = run->checkout,
+		.symbols = symbols_new(),
+		.probe = ret,
+	};
+	int rc = collect(&c, run->dir, err);
+
+	collection_release(&c);
+	free(state->refused);
+	free(state->dir);
+	free(state);
+	run->state = NULL;
+	return rc;
+}
