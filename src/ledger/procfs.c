@@ -14,6 +14,8 @@ enum {
 };
 #define SYSV_DEST 01000 /* include/linux/shm.h: SHM_DEST */
 #define LINE_MAX_LEN 512
+/* "sh -e -u script": options come before it. */
+#define SCRIPT_ARGUMENTS 4
 
 static const char *const net_names[NET_FILES] = {
 	[NET_TCP] = "tcp",   [NET_TCP6] = "tcp6", [NET_UDP] = "udp",
@@ -82,6 +84,41 @@ static void copy_line(const char *s, const char *end, char *ret, size_t size)
 		n = size - 1;
 	memcpy(ret, s, n);
 	ret[n] = '\0';
+}
+
+unsigned procfs_fdinfo_flags(const char *text, size_t len)
+{
+	const char *end = text + len;
+	char line[32];
+	unsigned flags;
+
+	for (const char *s = text; s < end; s = line_end(s, end) + 1) {
+		copy_line(s, end, line, sizeof(line));
+		if (sscanf(line, "flags: %10o", &flags) == 1)
+			return flags;
+	}
+	return 0;
+}
+
+bool procfs_cmdline_names(const char *text, size_t len, const char *name)
+{
+	const char *end = text + len;
+	size_t want = strlen(name);
+	int argument = 0;
+
+	for (const char *s = text; s < end && argument <= SCRIPT_ARGUMENTS; argument++) {
+		const char *stop = memchr(s, '\0', (size_t)(end - s)), *base;
+
+		if (!stop)
+			stop = end;
+		base = memrchr(s, '/', (size_t)(stop - s));
+		base = base ? base + 1 : s;
+		if (argument && want == (size_t)(stop - base) &&
+		    !memcmp(base, name, want))
+			return true;
+		s = stop + 1;
+	}
+	return false;
 }
 
 long procfs_syscall(const char *text, size_t len)

@@ -21,6 +21,11 @@ int net_file_of(const char *protocol);
 bool procfs_socket_inode(const char *target, uint64_t *ret_inode);
 /* How many locks /proc/PID/fdinfo/N shows. */
 unsigned procfs_fdinfo_locks(const char *text, size_t len);
+/* The flags of open(2) that it shows, close-on-exec among them; 0 when it shows none. */
+unsigned procfs_fdinfo_flags(const char *text, size_t len);
+/* Is name the file name of one of the first arguments, argv[0] apart, of
+ * /proc/PID/cmdline? Interpreters have their script there. */
+bool procfs_cmdline_names(const char *text, size_t len, const char *name);
 /* The number of the system call that a thread is in, or -1: /proc/PID/syscall. */
 long procfs_syscall(const char *text, size_t len);
 /*

@@ -34,7 +34,15 @@
 #define PF_IO_WORKER 0x10UL
 #define PF_FORKNOEXEC 0x40UL
 
-enum { FIRST_FD = 3, NET_FILE_CAP = 16 << 20, DENTS_SIZE = 8192, TARGET_MAX = 4096 };
+enum {
+	FIRST_FD = 3,
+	SHELL_FD = 10,
+	NET_FILE_CAP = 16 << 20, /* bytes read of files of /proc */
+	FDINFO_CAP = 65536,
+	CMDLINE_CAP = 16384,
+	DENTS_SIZE = 8192,
+	TARGET_MAX = 4096,
+};
 
 struct held *snapshot_add(struct snapshot *s, enum resource r, int fd, const char *target)
 {
@@ -285,25 +293,49 @@ static void resolve_sockets(struct snapshot *s)
 		buf_release(&texts[f]);
 }
 
-/*
- * A forked child talks to its parent through a pipe or a socket pair, whose other end
- * the parent holds, and leaves it to its exit to close them: that is how it is done.
- */
-static void drop_channels(struct snapshot *s)
+static void drop_held(struct snapshot *s,
+		      bool (*drop)(struct snapshot *s, const struct held *h))
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nheld; i++) {
-		struct held *h = &s->held[i];
-
-		if (!strncmp(h->target, "pipe:[", 6) ||
-		    (h->resource == RESOURCE_SOCKET &&
-		     !strcmp(h->target, "unix connected")))
-			free(h->target);
+		if (drop(s, &s->held[i]))
+			free(s->held[i].target);
 		else
-			s->held[n++] = *h;
+			s->held[n++] = s->held[i];
 	}
 	s->nheld = n;
+}
+
+/*
+ * A forked child talks to its parent through a pipe or a socket pair, whose other end
+ * the parent holds, may read /dev/null instead of its parent's input, and leaves it to
+ * its exit to close them: that is how it is done.
+ */
+static bool is_channel(struct snapshot *s, const struct held *h)
+{
+	(void)s;
+	return !strncmp(h->target, "pipe:[", 6) || !strcmp(h->target, "/dev/null") ||
+	       (h->resource == RESOURCE_SOCKET && !strcmp(h->target, "unix connected"));
+}
+
+/* A shell keeps the script that it reads, for itself, at a number from 10 on (POSIX
+ * leaves 0 to 9 to the script): whoever calls one more script has leaked nothing. */
+static bool is_script(struct snapshot *s, const struct held *h)
+{
+	CLEANUP(buf) struct buf info = {0}, line = {0};
+	char name[32];
+	unsigned flags;
+
+	if (h->fd < SHELL_FD || h->target[0] != '/' || h->from)
+		return false;
+	snprintf(name, sizeof(name), "fdinfo/%d", h->fd);
+	if (!read_proc(s->stat.pid, name, FDINFO_CAP, &info))
+		return false;
+	flags = procfs_fdinfo_flags(buf_str(&info), info.len);
+	return (flags & O_CLOEXEC) && (flags & O_ACCMODE) == O_RDONLY &&
+	       read_proc(s->stat.pid, "cmdline", CMDLINE_CAP, &line) &&
+	       procfs_cmdline_names(buf_str(&line), line.len, path_base(h->target));
 }
 
 static void take_locks(struct snapshot *s)
@@ -318,7 +350,7 @@ static void take_locks(struct snapshot *s)
 		if (s->held[i].target[0] != '/')
 			continue;
 		snprintf(name, sizeof(name), "fdinfo/%d", fd);
-		if (read_proc(s->stat.pid, name, 65536, &text) &&
+		if (read_proc(s->stat.pid, name, FDINFO_CAP, &text) &&
 		    procfs_fdinfo_locks(buf_str(&text), text.len)) {
 			CLEANUP_FREE char *target = xstrdup(s->held[i].target);
 
@@ -419,7 +451,8 @@ bool snapshot_take(struct snapshot *s, pid_t pid, pid_t supervisor)
 	if (s->nheld) {
 		resolve_sockets(s);
 		if (s->stat.flags & PF_FORKNOEXEC)
-			drop_channels(s);
+			drop_held(s, is_channel);
+		drop_held(s, is_script);
 		take_locks(s);
 	}
 	if (s->stat.threads > 1)

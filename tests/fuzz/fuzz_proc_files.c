@@ -39,6 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'i':
 		procfs_fdinfo_locks(text, size);
+		procfs_fdinfo_flags(text, size);
+		break;
+	case 'n':
+		procfs_cmdline_names(text, size, "script");
 		break;
 	case 'c':
 		procfs_syscall(text, size);

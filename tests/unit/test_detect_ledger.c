@@ -286,6 +286,24 @@ static void fork_talks(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* dash and bash hold the script itself; fd 9 is the script's own affair. */
+static void run_script(void)
+{
+	static const char script[] = "#!/bin/sh\nexec 9</dev/zero\ntrue\n";
+	int fd = open("script", O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	pid_t pid;
+
+	if (write(fd, script, sizeof(script) - 1) < 0)
+		abort();
+	close(fd);
+	pid = fork();
+	if (pid == 0) {
+		execl("./script", "./script", (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 static void exec_inherits(void)
 {
 	int fd = open("args.txt", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -471,6 +489,7 @@ static const struct subject {
 	{"fork-opens", fork_opens, PROBE_COMPLETE, "fd fd * -> data.log=1"},
 	{"orphan-copies", orphan_copies, PROBE_COMPLETE, ""},
 	{"fork-talks", fork_talks, PROBE_COMPLETE, ""},
+	{"script", run_script, PROBE_COMPLETE, "fd fd * -> /dev/zero=1"},
 	{"exec-inherits", exec_inherits, PROBE_COMPLETE, "fd fd * -> args.txt=1"},
 	{"failed-exec", child_fails_to_exec, PROBE_COMPLETE, ""},
 	{"zombie", hold_zombie, PROBE_COMPLETE,

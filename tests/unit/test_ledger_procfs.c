@@ -60,6 +60,29 @@ static void test_fdinfo(void **state)
 	assert_int_equal(procfs_fdinfo_locks("", 0), 0);
 }
 
+static void test_fdinfo_flags(void **state)
+{
+	(void)state;
+	assert_int_equal(procfs_fdinfo_flags("pos:\t0\nflags:\t02100000\n", 24),
+			 02100000);
+	assert_int_equal(procfs_fdinfo_flags("pos:\t0\n", 7), 0);
+	assert_int_equal(procfs_fdinfo_flags("", 0), 0);
+}
+
+static void test_cmdline(void **state)
+{
+	static const char sh[] = "/bin/sh\0-e\0./x/script\0data\0";
+	static const char bare[] = "script";
+
+	(void)state;
+	assert_true(procfs_cmdline_names(sh, sizeof(sh) - 1, "script"));
+	assert_true(procfs_cmdline_names(sh, sizeof(sh) - 1, "data"));
+	assert_false(procfs_cmdline_names(sh, sizeof(sh) - 1, "sh"));
+	assert_false(procfs_cmdline_names(sh, sizeof(sh) - 1, "scrip"));
+	assert_false(procfs_cmdline_names(bare, sizeof(bare) - 1, "script"));
+	assert_false(procfs_cmdline_names("", 0, ""));
+}
+
 static void test_syscall(void **state)
 {
 	(void)state;
@@ -161,7 +184,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_socket_inode), HARNESS_TEST(test_protocols),
-		HARNESS_TEST(test_fdinfo),	 HARNESS_TEST(test_syscall),
+		HARNESS_TEST(test_fdinfo),	 HARNESS_TEST(test_fdinfo_flags),
+		HARNESS_TEST(test_cmdline),	 HARNESS_TEST(test_syscall),
 		HARNESS_TEST(test_sockets),	 HARNESS_TEST(test_sysv),
 	};
 
