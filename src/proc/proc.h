@@ -26,7 +26,8 @@ int proc_fd(const struct proc *p);
 void proc_cancel(struct proc *p);
 /* Waits for the end, reaps, frees p. Always fills *ret. */
 void proc_finish(struct proc *p, struct run_result *ret);
-/* All three in turn; honours proc_interrupted(). */
+/* All three in turn. A signal in the meantime makes it RUN_CANCELLED; after a signal
+ * nothing is started any more: -1 with ERR_INTERRUPTED. */
 int proc_run(const struct run_spec *spec, struct run_result *ret, struct err *err);
 
 /* Installs SIGINT/SIGTERM/SIGHUP handlers that only note the signal; a second SIGINT
