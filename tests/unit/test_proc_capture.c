@@ -157,7 +157,7 @@ static void keeps_the_end_of_long_errors(void **state)
 
 static void does_not_wait_for_a_daemon(void **state)
 {
-	CLEANUP(buf) struct buf out = {0}, pid = {0};
+	CLEANUP(buf) struct buf out = {0};
 
 	(void)state;
 	assert_int_equal(shell("sleep 30 & echo $!", NULL, &out, NULL, NULL), 0);

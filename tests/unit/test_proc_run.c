@@ -431,7 +431,6 @@ static void searches_path_as_the_shell_does(void **state)
 {
 	CLEANUP(run_spec) struct run_spec spec = {0};
 	CLEANUP_FREE char *bin = path_join(harness_tmpdir(), "bin");
-	CLEANUP_FREE char *script = path_join(harness_tmpdir(), "bin/script");
 	struct run_result r;
 
 	(void)state;
