@@ -13,20 +13,26 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SHOWN_PATHS 3 /* conflicts named in the message */
 
-/* The copy keeps the stat data, so that only changed files are read again; and the
- * skip-worktree bits, which keep a sparse checkout whole. */
+/*
+ * The copy keeps the stat data, so that only changed files are read again; and the
+ * skip-worktree bits, which keep a sparse checkout whole. It needs the time of the
+ * original too: git reads a file again when it is not older than the index, since it may
+ * have changed after it was added without a change of size or time.
+ */
 static int copy_index(const char *from, const char *to, struct err *err)
 {
 	CLEANUP_FD int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
 	char chunk[65536];
+	struct stat st;
 	ssize_t n;
 
 	if (in < 0 && errno == ENOENT)
 		return 0; /* nothing was ever added */
-	if (in < 0)
+	if (in < 0 || fstat(in, &st) < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot open %s", from);
 	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
@@ -37,6 +43,8 @@ static int copy_index(const char *from, const char *to, struct err *err)
 					 to);
 	if (n < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s", from);
+	if (futimens(out, (struct timespec[]){st.st_atim, st.st_mtim}) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot date %s", to);
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 #include "rev_fixture.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <time.h>
 
 /* Every byte of the user's repository, but for the store; and what git makes of it. */
@@ -151,6 +153,25 @@ static void same_content_gives_the_same_commit(void **state)
 	free(dir);
 }
 
+/* A file changed right after `git add`, to the same size within git's granularity:
+ * only the index's own time tells git to look again. */
+static void sees_what_changed_while_it_was_added(void **state)
+{
+	char *dir = fixture_repo();
+	struct repo *r = open_ok(dir, NULL);
+	struct checkout c;
+
+	(void)state;
+	run_in(dir,
+	       "echo s1 >a.c; touch -d @1700000000 a.c; git config core.trustctime "
+	       "false; git add a.c; echo s2 >a.c; touch -d @1700000000 a.c .git/index");
+	c = get_ok(r, REV_WORKTREE, NULL);
+	expect(c.dir, "cat a.c", "s2");
+	checkout_release(&c);
+	repo_close(r);
+	free(dir);
+}
+
 static void keeps_a_sparse_checkout_whole(void **state)
 {
 	char *dir = fixture_repo();
@@ -273,6 +294,46 @@ static void reads_its_own_read_only_repository(void **state)
 	free(dir);
 }
 
+/* Runs in a child whose mounts are its own. 77: mounting is not allowed here. */
+static int freeze_on_a_full_disk(const char *dir, const char *store)
+{
+	struct revision_info rev = {0};
+	struct err err = {0};
+	struct repo *r;
+
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("full", store, "tmpfs", 0, "size=256k") < 0)
+		return 77;
+	r = repo_open(dir, store, &err);
+	if (!r || rev_resolve(r, REV_WORKTREE, &rev, &err) == 0)
+		return 1;
+	if (err.kind != ERR_ENVIRONMENT || !strstr(err.hint, "disk space"))
+		return 2;
+	repo_close(r);
+	return 0;
+}
+
+static void says_that_the_disk_is_full(void **state)
+{
+	char *dir = fixture_repo(), *store = at("store");
+	pid_t pid;
+	int status;
+
+	(void)state;
+	run_in(dir, "head -c 2000000 /dev/urandom >big; mkdir ../store");
+	pid = fork();
+	if (pid == 0)
+		_exit(freeze_on_a_full_disk(dir, store)); /* runs no leak check */
+	waitpid(pid, &status, 0);
+	free(store);
+	free(dir);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* SIGKILL at any moment of a freeze and a checkout; then it works as if never begun. */
 static void survives_a_kill(void **state)
 {
@@ -325,10 +386,12 @@ int main(void)
 		HARNESS_TEST(unchanged_tree_is_head),
 		HARNESS_TEST(user_s_repository_stays_as_it_is),
 		HARNESS_TEST(same_content_gives_the_same_commit),
+		HARNESS_TEST(sees_what_changed_while_it_was_added),
 		HARNESS_TEST(keeps_a_sparse_checkout_whole),
 		HARNESS_TEST(refuses_what_cannot_be_frozen),
 		HARNESS_TEST(names_a_foreign_owner),
 		HARNESS_TEST(reads_its_own_read_only_repository),
+		HARNESS_TEST(says_that_the_disk_is_full),
 		HARNESS_TEST(survives_a_kill),
 	};
 
