@@ -160,7 +160,8 @@ int read_check_name(const struct reader *r, const struct yaml *value, const char
 		return -1;
 	for (p = value->text; isalnum((unsigned char)*p) || (*p && strchr("_.-", *p));)
 		p++;
-	if (!*p && p - value->text <= 64)
+	/* "." and ".." would leave the artifact's directory. */
+	if (!*p && p - value->text <= 64 && value->text[strspn(value->text, ".")])
 		return 0;
 	show_text(value->text, shown);
 	yaml_error(value, r->name, r->err, "%s: %s cannot be a name", what, shown);

@@ -7,6 +7,7 @@
 #include "contract/load.h"
 #include "detect/detect.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,6 +130,20 @@ static void split_names(const char *text, struct strv *ret)
 	}
 }
 
+/* A lifecycle's name as the contract allows it, from a program's path. */
+static char *name_from(const char *path)
+{
+	char *name = xstrndup(path_base(path), 64);
+
+	for (char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("_.-", *p))
+			*p = '_';
+	if (name[strspn(name, ".")])
+		return name;
+	free(name);
+	return xstrdup("command");
+}
+
 /* The lifecycle of `-- CMD`, in place of those of the contract. */
 static void lifecycle_from_argv(struct contract *c, char *const *argv)
 {
@@ -138,7 +153,7 @@ static void lifecycle_from_argv(struct contract *c, char *const *argv)
 		lifecycle_release(&c->lifecycles[i]);
 	c->nlifecycles = 0;
 	l = VEC_ADD(c->lifecycles, c->nlifecycles, c->lifecycles_cap);
-	l->name = xstrdup(path_base(argv[0]));
+	l->name = name_from(argv[0]);
 	strv_copy(&l->argv, argv);
 	l->warmup = DEFAULT_WARMUP;
 	l->cycles = DEFAULT_CYCLES;

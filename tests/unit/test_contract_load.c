@@ -284,6 +284,8 @@ static void test_keys_and_types(void **state)
 		 "5:10: lifecycles: \"a\" is listed twice", NULL},
 		{"version: 1\nlifecycles: [{name: 'a b', command: c}]\n",
 		 "2:21: name: \"a b\" cannot be a name", "64 of the characters"},
+		{"version: 1\nlifecycles: [{name: '..', command: c}]\n",
+		 "2:21: name: \"..\" cannot be a name", "64 of the characters"},
 		{"version: 1\nlifecycles: [{name: ../x, command: c}]\n",
 		 "2:21: name: \"../x\" cannot be a name", "64 of the characters"},
 		{"version: 1\nlifecycles: [{name: "
