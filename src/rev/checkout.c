@@ -142,6 +142,8 @@ static int make_source(const struct repo *r, const char *commit, const char *src
 
 	strv_copy(&objects, r->objects.v);
 	strv_take(&objects, path_join(r->frozen, "objects"));
+	if (repo_fetch_missing(r, commit, err) < 0)
+		return -1;
 	return tree_make(r, &from, commit, src, err);
 }
 

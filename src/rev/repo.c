@@ -211,10 +211,18 @@ static int set_user_env(struct repo *r, struct err *err)
 	env_set(&r->user_env, "GIT_ALTERNATE_OBJECT_DIRECTORIES", buf_str(&alternates));
 	call.ret_status = &status; /* 1: none is set */
 	if (git_run(&call, &out, err, "config", "--local", "-z", "--get-regexp",
-		    "^(core\\.(autocrlf|eol|attributesfile)|filter\\..*)$", NULL) < 0)
+		    "^(core\\.(autocrlf|eol|attributesfile)|filter\\..*|"
+		    "remote\\..*\\.promisor)$",
+		    NULL) < 0)
 		return -1;
-	for (char *p = out.data; p && p < out.data + out.len; p += strlen(p) + 1)
-		strv_add(&r->attributes, p);
+	for (char *p = out.data; p && p < out.data + out.len; p += strlen(p) + 1) {
+		if (strncmp(p, "remote.", 7) != 0) {
+			strv_add(&r->attributes, p);
+			continue;
+		}
+		free(r->promisor);
+		r->promisor = xstrndup(p + 7, (size_t)(strstr(p, ".promisor") - p - 7));
+	}
 	return 0;
 }
 
@@ -376,6 +384,7 @@ void repo_close(struct repo *r)
 		return;
 	forget(r);
 	free(r->common_dir);
+	free(r->promisor);
 	free(r->index);
 	free(r->store);
 	free(r->frozen);

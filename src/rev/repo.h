@@ -17,10 +17,11 @@ struct repo {
 	char *index;	  /* of the user; a hook's GIT_INDEX_FILE */
 	char *format;	  /* of object names: "sha1" or "sha256" */
 	bool bare, shallow;
-	char *store;		/* holds lock, git, trees; all absolute */
-	char *frozen;		/* <store>/git: bare, holds the frozen commits */
-	char *trees;		/* <store>/trees: the checkouts */
-	char *scratch;		/* parent of the scratch directories */
+	char *promisor; /* the remote of a partial clone; NULL: all objects are here */
+	char *store;	/* holds lock, git, trees; all absolute */
+	char *frozen;	/* <store>/git: bare, holds the frozen commits */
+	char *trees;	/* <store>/trees: the checkouts */
+	char *scratch;	/* parent of the scratch directories */
 	struct strv objects;	/* object directories of the user, to borrow from */
 	struct strv env;	/* for git in repositories of ours */
 	struct strv user_env;	/* for git in the user's repository, read only */
@@ -57,6 +58,9 @@ int repo_borrow(const char *git_dir, const struct strv *dirs, const char *common
 		struct err *err);
 int repo_make_frozen(const struct repo *r, struct err *err);
 char *common_dir_of(const char *git_dir);
+
+/* partial.c: before a checkout, what a partial clone lacks of the commit. */
+int repo_fetch_missing(const struct repo *r, const char *commit, struct err *err);
 
 /* freeze.c */
 int rev_freeze(struct repo *r, struct revision_info *ret, struct err *err);

@@ -5,6 +5,15 @@
 #include <sys/stat.h>
 #include <time.h>
 
+static void gc_all(struct repo *r)
+{
+	struct gc_stats stats;
+	struct err err = {0};
+
+	if (repo_gc(r, 0, &stats, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
 static void checks_out_a_commit(void **state)
 {
 	char *dir = fixture_repo(), *before, *after;
@@ -410,6 +419,59 @@ static void borrows_through_a_shared_clone(void **state)
 	free(dir);
 }
 
+static void fetches_what_a_partial_clone_lacks(void **state)
+{
+	static const char *const filters[] = {"blob:none", "tree:0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+		char *dir = fixture_repo(), *clone = at("clone"), *before, *after;
+		char *script =
+			xasprintf("git config uploadpack.allowFilter true;"
+				  "git config uploadpack.allowAnySHA1InWant true;"
+				  "git clone -q --filter=%s \"file://$PWD\" ../clone",
+				  filters[i]);
+		struct revision_info rev;
+		struct err err = {0};
+		struct repo *r;
+		struct checkout c;
+
+		run_in(dir, script);
+		run_in(clone, "echo three >a.c");
+		before = shell(clone, "find . -path ./.git/exitpath -prune -o -type f "
+				      "-exec sha256sum {} + | sort -k2");
+		r = open_ok(clone, NULL);
+		c = get_ok(r, "HEAD^", NULL);
+		expect(c.dir, "cat a.c sub/s.txt; git status --porcelain", "one\ns");
+		checkout_release(&c);
+		c = get_ok(r, REV_WORKTREE, NULL);
+		expect(c.dir, "cat a.c sub/s.txt", "three\ns");
+		checkout_release(&c);
+		after = shell(clone, "find . -path ./.git/exitpath -prune -o -type f "
+				     "-exec sha256sum {} + | sort -k2");
+		assert_string_equal(before, after);
+		/* The remote is gone. */
+		gc_all(r);
+		repo_close(r);
+		r = open_ok(clone, NULL);
+		gc_all(r);
+		rev = resolve_ok(r, "HEAD^");
+		run_in(harness_tmpdir(), "rm -rf my*");
+		assert_int_equal(
+			checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err), -1);
+		assert_contains(err.message, "this partial clone lacks objects");
+		assert_contains(err.hint, "git checkout");
+		revision_free(&rev);
+		repo_close(r);
+		run_in(harness_tmpdir(), "rm -rf clone");
+		free(before);
+		free(after);
+		free(script);
+		free(clone);
+		free(dir);
+	}
+}
+
 static void damaged_objects_are_an_error(void **state)
 {
 	char *dir = fixture_repo(), *src;
@@ -473,6 +535,7 @@ int main(void)
 		HARNESS_TEST(fills_submodules),
 		HARNESS_TEST(missing_submodule_commits_are_named),
 		HARNESS_TEST(borrows_through_a_shared_clone),
+		HARNESS_TEST(fetches_what_a_partial_clone_lacks),
 		HARNESS_TEST(damaged_objects_are_an_error),
 		HARNESS_TEST(runs_no_hooks),
 	};
