@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { LEDGER_CAP = 64 << 20 }; /* bytes of ledger.jsonl that are read */
-
 static int ledger_probe(char **ret_version, struct err *err)
 {
 	uint32_t action = SECCOMP_RET_USER_NOTIF;
@@ -29,7 +27,6 @@ static int ledger_probe(char **ret_version, struct err *err)
 static int ledger_prepare(struct detect_run *run, struct run_spec *spec, struct err *err)
 {
 	const struct ledger_opts opts = {
-		.dir = run->dir,
 		.tmpdir = run->tmpdir,
 		.checkout = run->checkout,
 		.shared_watch = run->alone,
@@ -69,7 +66,7 @@ static void set_detail(struct probe *p, enum probe_state state, char *detail)
 	p->detail = detail;
 }
 
-static void judge(const struct run_result *result, bool recorded, struct probe *p)
+static void judge(const struct run_result *result, struct probe *p)
 {
 	if (p->state == PROBE_UNPARSED)
 		return;
@@ -79,27 +76,36 @@ static void judge(const struct run_result *result, bool recorded, struct probe *
 				   "notification allowed here?"));
 	else if (p->state != PROBE_COMPLETE && interrupted(result))
 		set_detail(p, PROBE_INTERRUPTED, run_result_describe(result));
-	else if (!recorded)
-		set_detail(p, PROBE_SILENT, xstrdup("no " LEDGER_FILE " was written"));
+}
+
+/* Keeps the text as an artifact, whatever the test put in its place. */
+static int keep(const struct detect_run *run, const struct buf *text, struct probe *p,
+		struct err *err)
+{
+	CLEANUP_FREE char *path = path_join(run->dir, LEDGER_FILE);
+
+	if (remove_tree(path, err) < 0 ||
+	    write_file(path, text->data, text->len, err) < 0)
+		return -1;
+	strv_add(&p->files, path);
+	return 0;
 }
 
 static int ledger_collect(struct detect_run *run, const struct run_result *result,
 			  struct probe *ret, struct err *err)
 {
-	CLEANUP_FREE char *path = path_join(run->dir, LEDGER_FILE);
+	struct ledger *l = run->state;
 	CLEANUP(buf) struct buf text = {0};
-	bool recorded = path_exists(path);
+	int rc = ledger_read(l, &text), errnum = errno;
 
-	ledger_free(run->state);
+	ledger_free(l);
 	run->state = NULL;
-	if (recorded && read_file(path, LEDGER_CAP, &text, err) < 0)
-		return -1;
+	if (rc < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errnum, "ledger: read");
 	if (ledger_parse(buf_str(&text), text.len, ret, err) < 0)
 		return -1;
-	judge(result, recorded, ret);
-	if (recorded)
-		strv_add(&ret->files, path);
-	return 0;
+	judge(result, ret);
+	return text.len ? keep(run, &text, ret, err) : 0;
 }
 
 static const char *ledger_canary(void)

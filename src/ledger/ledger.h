@@ -2,37 +2,39 @@
  * The OS ledger: what a process holds according to the operating system.
  *
  * The watch side runs in the supervisor (see proc/proc.h): at each exit_group it reads
- * /proc/PID and adds one JSON line to `<dir>/ledger.jsonl`; at the root's end it adds
- * what outlives the tree: live descendants, files left in the scratch TMPDIR and /tmp,
- * new objects in /dev/shm, new System V segments. The read side parses that file.
+ * /proc/PID and writes one JSON line; at the root's end it adds what outlives the tree:
+ * live descendants, files left in the scratch TMPDIR and /tmp, new objects in /dev/shm,
+ * new System V segments. The read side parses that text.
  */
 #ifndef EXITPATH_LEDGER_LEDGER_H
 #define EXITPATH_LEDGER_LEDGER_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/observation.h"
 #include "model/run.h"
 
 #include <sys/types.h>
 
-#define LEDGER_FILE "ledger.jsonl"
+#define LEDGER_FILE "ledger.jsonl" /* what the text is called among the artifacts */
 
 struct ledger; /* the watch side of one run */
 
 struct ledger_opts {
-	const char *dir;      /* where ledger.jsonl goes */
 	const char *tmpdir;   /* the run's private TMPDIR, watched for leftovers */
 	const char *checkout; /* paths below it are reported relative to it */
 	bool shared_watch; /* also compare /tmp and /dev/shm before and after: only when
 			      no other run of ours is going on at the same time */
 };
-/* Takes the before-snapshot of shared namespaces; the file is made by the supervisor. */
+/* Takes the before-snapshot of shared namespaces. */
 struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err);
 const struct run_watch *ledger_watch(struct ledger *l);
+/* After the run, in the process that called ledger_new(): the text. 0, or -1 with errno.
+ */
+int ledger_read(const struct ledger *l, struct buf *ret);
 void ledger_free(struct ledger *l);
 
-/* Parses ledger.jsonl (foreign text: a hostile test may have written to it). Adds
- * leaks to ret, sets its state. */
+/* Parses such a text, also a damaged one. Adds leaks to ret, sets its state. */
 int ledger_parse(const char *text, size_t len, struct probe *ret, struct err *err);
 
 #endif

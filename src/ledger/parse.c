@@ -1,5 +1,5 @@
-/* ledger.jsonl as watch.c writes it. A test may have written to it as well: whatever is
- * not as it must be makes the whole file worthless. */
+/* The text that watch.c writes. Whatever is not as it must be makes all of it worthless.
+ */
 #include "ledger/ledger.h"
 
 #include "base/buf.h"
@@ -23,8 +23,7 @@ static int refuse(struct parse *p, const char *why)
 {
 	p->probe->state = PROBE_UNPARSED;
 	free(p->probe->detail);
-	p->probe->detail = xasprintf(
-		"%s: %s; does the test write to its run's directory?", LEDGER_FILE, why);
+	p->probe->detail = xasprintf("%s: %s", LEDGER_FILE, why);
 	return -1;
 }
 
@@ -306,9 +305,8 @@ static void conclude(struct parse *p)
 		probe->detail = xstrdup("the planted descriptor and its lock were not "
 					"seen: is /proc mounted?");
 	else if (!p->end)
-		probe->detail = xasprintf("%s stops before the end of the run: is the "
-					  "disk full?",
-					  LEDGER_FILE);
+		probe->detail = xstrdup(LEDGER_FILE " stops before the end of the run: "
+						    "is memory exhausted?");
 	else
 		probe->state = PROBE_COMPLETE;
 }

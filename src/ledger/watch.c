@@ -1,13 +1,11 @@
 /*
- * The side in the supervisor. It keeps the text of ledger.jsonl in memory and appends it
- * in blocks: most processes cost no write, and a test that rummages in the run's
- * directory finds nothing to change until its root has ended. The file is opened late
- * and by path because the supervisor closes all that it does not know.
+ * The side in the supervisor. The text goes to a memfd that exitpath made before the fork
+ * and reads after the run: it has no path, and the test, which runs under the same user
+ * and may write to every file of the run, does not get at it.
  *
  * Three lines prove that the ledger worked in this very run: "canary", a descriptor with
  * a lock that is planted in the supervisor and read by the same code when the root
- * exits; the root's own "exit"; and "end", which counts the lines' bytes, so that a line
- * from anybody else shows.
+ * exits; the root's own "exit"; and "end", which counts the bytes and exits before it.
  */
 #include "ledger/ledger.h"
 
@@ -32,6 +30,7 @@
 
 enum {
 	FLUSH_AT = 64 << 10,  /* bytes */
+	TEXT_CAP = 64 << 20,  /* bytes */
 	EXITED_CAP = 1 << 18, /* processes that are remembered */
 	PROBE_CAP = 4096,     /* pids that are asked one by one */
 	CHILDREN_CAP = 1024,
@@ -43,28 +42,33 @@ struct pids {
 };
 
 struct ledger {
-	char *path, *tmpdir, *checkout;
+	int fd; /* the text; its offset is the supervisor's and ours */
+	char *tmpdir, *checkout;
 	bool shared_watch;
 	struct shared before;
 	struct run_watch watch;
 	struct buf out;
-	uint64_t written; /* bytes already in the file */
+	uint64_t written; /* bytes already in fd */
 	uint64_t exits;
 	bool begun;
 	struct pids exited; /* every process that was seen, for what names its creator */
 	struct pids unwaited; /* of those, which still were there at the last exit */
 };
 
+/* What cannot be written is missed by the reader: no "end" line. */
 static void flush(struct ledger *l)
 {
-	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-	CLEANUP_FD int fd = open(l->path, flags, 0600);
-
-	/* What cannot be written is missed by the reader: no "end" line. */
-	if (fd >= 0)
-		write_all(fd, l->out.data, l->out.len);
+	write_all(l->fd, buf_str(&l->out), l->out.len);
 	l->written += l->out.len;
 	buf_clear(&l->out);
+}
+
+/* Above 2: the supervisor puts /dev/null there. -1 with errno. */
+static int make_memfd(const char *name)
+{
+	CLEANUP_FD int fd = memfd_create(name, MFD_CLOEXEC);
+
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
 static void add_line(struct ledger *l, const json_t *j)
@@ -75,8 +79,6 @@ static void add_line(struct ledger *l, const json_t *j)
 		buf_adds(&l->out, text);
 		buf_addc(&l->out, '\n');
 	}
-	if (l->out.len >= FLUSH_AT)
-		flush(l);
 }
 
 static json_t *new_line(const char *type)
@@ -104,12 +106,11 @@ static void begin(struct ledger *l)
 /* Plants a descriptor and a lock, takes them as those of a test are taken. */
 static void canary(struct ledger *l)
 {
-	CLEANUP_FD int low = memfd_create(CANARY_NAME, MFD_CLOEXEC), fd = -1;
+	CLEANUP_FD int fd = make_memfd(CANARY_NAME);
 	CLEANUP(snapshot) struct snapshot s = {0};
 	CLEANUP_JSON json_t *j = new_line("canary");
 	bool seen = false, locked = false;
 
-	fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, 3);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		snapshot_take(&s, getpid(), getpid());
 	for (size_t i = 0; i < s.nheld; i++) {
@@ -255,6 +256,7 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	add_pid(&l->unwaited, pid);
 	if (!root && !s.nheld && !s.hidden[0]) {
 		buf_addf(&l->out, "{\"t\":\"exit\",\"pid\":%d,\"code\":%d}\n", pid, code);
+		flush(l);
 		return;
 	}
 	if (!snapshot_identify(&s, pid))
@@ -262,6 +264,7 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	add_exit(l, &s, pid, code, root);
 	if (root)
 		canary(l);
+	flush(l);
 }
 
 static void add_left(struct ledger *l, pid_t pid)
@@ -364,12 +367,14 @@ struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
 {
 	struct ledger *l;
 
-	if (!path_exists(opts->dir)) {
-		err_errno(err, ERR_ENVIRONMENT, errno, "ledger: %s", opts->dir);
+	int fd = make_memfd("exitpath-ledger");
+
+	if (fd < 0) {
+		err_errno(err, ERR_ENVIRONMENT, errno, "ledger: memfd_create");
 		return NULL;
 	}
 	l = xcalloc(1, sizeof(*l));
-	l->path = path_join(opts->dir, LEDGER_FILE);
+	l->fd = fd;
 	l->tmpdir = resolve(opts->tmpdir);
 	l->checkout = resolve(opts->checkout);
 	l->shared_watch = opts->shared_watch;
@@ -383,13 +388,18 @@ const struct run_watch *ledger_watch(struct ledger *l)
 	return &l->watch;
 }
 
+int ledger_read(const struct ledger *l, struct buf *ret)
+{
+	return lseek(l->fd, 0, SEEK_SET) < 0 ? -1 : read_fd(l->fd, TEXT_CAP, ret);
+}
+
 void ledger_free(struct ledger *l)
 {
 	if (!l)
 		return;
 	shared_release(&l->before);
+	close(l->fd);
 	buf_release(&l->out);
-	free(l->path);
 	free(l->tmpdir);
 	free(l->checkout);
 	free(l->exited.v);

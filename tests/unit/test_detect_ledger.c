@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -426,14 +427,41 @@ static void vanish(void)
 	syscall(SYS_exit, 0);
 }
 
+/* Nothing that a test puts in place of the file is believed, or waited for. */
 static void forge(void)
 {
 	static const char line[] = "{\"t\":\"end\",\"exits\":0,\"offset\":0}\n";
-	int fd = open("../" LEDGER_FILE, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int fd = open("../" LEDGER_FILE, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0400);
 
 	if (write(fd, line, sizeof(line) - 1) < 0)
 		abort();
+	hold_fd();
 	close(fd);
+}
+
+static void make_fifo(void)
+{
+	mkfifo("../" LEDGER_FILE, 0600);
+	hold_fd();
+}
+
+static void make_directory(void)
+{
+	mkdir("../" LEDGER_FILE, 0700);
+	mkdir("../" LEDGER_FILE "/x", 0700);
+	hold_fd();
+}
+
+static void make_link(void)
+{
+	if (symlink("/dev/zero", "../" LEDGER_FILE) < 0)
+		abort();
+	hold_fd();
+}
+
+static void remove_tmpdir(void)
+{
+	rmdir(getenv("TMPDIR"));
 }
 
 static void many_processes(void)
@@ -512,7 +540,11 @@ static const struct subject {
 	{"dies", die, PROBE_INTERRUPTED, ""},
 	{"hangs", hang, PROBE_INTERRUPTED, ""},
 	{"vanishes", vanish, PROBE_SILENT, ""},
-	{"forges", forge, PROBE_UNPARSED, ""},
+	{"forges", forge, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"fifo", make_fifo, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"directory", make_directory, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"link", make_link, PROBE_COMPLETE, "fd fd * -> data.log=1"},
+	{"no-tmpdir", remove_tmpdir, PROBE_COMPLETE, ""},
 };
 
 static int become(const char *name)
@@ -649,34 +681,93 @@ static void test_not_started(void **state)
 	assert_int_equal(p.nleaks, 0);
 }
 
-static void test_watch_failed(void **state)
+static void prepare(struct detect_run *run, struct run_spec *spec)
 {
-	struct detect_run run = {.dir = harness_tmpdir()};
-	const struct run_result result = {.end = RUN_EXITED, .watch_failed = true};
-	CLEANUP(probe) struct probe p = {0};
+	const char *dir = harness_tmpdir();
 
+	*run = (struct detect_run){.dir = dir, .tmpdir = dir, .checkout = dir};
+	assert_int_equal(detector_find("ledger")->prepare(run, spec, NULL), 0);
+}
+
+/* How a run ended without a word from the supervisor. */
+static const struct {
+	struct run_result result;
+	enum probe_state state;
+} silent[] = {
+	{{.end = RUN_EXITED, .watch_failed = true}, PROBE_SILENT},
+	{{.end = RUN_EXITED}, PROBE_SILENT},
+	{{.end = RUN_LOST}, PROBE_SILENT},
+	{{.end = RUN_CANCELLED}, PROBE_INTERRUPTED},
+	{{.end = RUN_TIMED_OUT}, PROBE_INTERRUPTED},
+};
+
+static void test_silence(void **state)
+{
 	(void)state;
-	assert_int_equal(detector_find("ledger")->collect(&run, &result, &p, NULL), 0);
-	assert_int_equal(p.state, PROBE_SILENT);
-	assert_non_null(strstr(p.detail, "seccomp"));
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		struct run_spec spec = {0};
+		struct detect_run run;
+		CLEANUP(probe) struct probe p = {0};
+
+		prepare(&run, &spec);
+		assert_int_equal(detector_find("ledger")->collect(&run, &silent[i].result,
+								  &p, NULL),
+				 0);
+		assert_int_equal(p.state, silent[i].state);
+		assert_non_null(p.detail);
+		assert_int_equal(p.files.n, 0);
+	}
 }
 
 static void test_prepare_refuses(void **state)
 {
-	const struct detector *d = detector_find("ledger");
-	CLEANUP_FREE char *dir = path_join(harness_tmpdir(), "missing");
-	struct detect_run run = {.dir = dir, .tmpdir = dir, .checkout = dir};
+	struct detect_run run = {.dir = "/", .tmpdir = "/", .checkout = "/"};
 	const struct run_watch watch = {0};
-	struct run_spec spec = {0};
+	struct run_spec spec = {.watch = &watch};
 	struct err err = {0};
 
 	(void)state;
-	assert_int_equal(d->prepare(&run, &spec, &err), -1);
+	assert_int_equal(detector_find("ledger")->prepare(&run, &spec, &err), -1);
+	assert_int_equal(err.kind, ERR_INTERNAL);
+}
+
+/* No descriptor left for the ledger. */
+static void test_no_memfd(void **state)
+{
+	struct detect_run run = {.dir = "/", .tmpdir = "/", .checkout = "/"};
+	struct rlimit old, none;
+	struct run_spec spec = {0};
+	struct err err = {0};
+	int rc;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &none);
+	rc = detector_find("ledger")->prepare(&run, &spec, &err);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(rc, -1);
 	assert_int_equal(err.kind, ERR_ENVIRONMENT);
 	assert_null(spec.watch);
-	spec.watch = &watch;
-	assert_int_equal(d->prepare(&run, &spec, &err), -1);
-	assert_int_equal(err.kind, ERR_INTERNAL);
+	assert_null(run.state);
+}
+
+static void test_cannot_keep(void **state)
+{
+	struct run_result result = {.end = RUN_EXITED};
+	struct run_spec spec = {0};
+	struct detect_run run;
+	CLEANUP(probe) struct probe p = {0};
+	struct err err = {0};
+
+	(void)state;
+	prepare(&run, &spec);
+	spec.watch->at_end(spec.watch->ctx, NULL, 0);
+	run.dir = "/proc/nowhere";
+	assert_int_equal(detector_find("ledger")->collect(&run, &result, &p, &err), -1);
+	assert_int_equal(err.kind, ERR_ENVIRONMENT);
+	assert_null(run.state);
 }
 
 static void test_canary_command_is_reported(void **state)
@@ -699,8 +790,10 @@ int main(int argc, char **argv)
 		HARNESS_TEST(test_subjects),
 		HARNESS_TEST(test_inherited_says_from_whom),
 		HARNESS_TEST(test_not_started),
-		HARNESS_TEST(test_watch_failed),
+		HARNESS_TEST(test_silence),
 		HARNESS_TEST(test_prepare_refuses),
+		HARNESS_TEST(test_no_memfd),
+		HARNESS_TEST(test_cannot_keep),
 		HARNESS_TEST(test_canary_command_is_reported),
 	};
 
