@@ -77,7 +77,8 @@ static void removes_the_trash_of_a_killed_gc(void **state)
 	free(dir);
 }
 
-#define COUNT_OBJECTS "find .git/exitpath/git/objects -type f -path '*/??/*' | wc -l"
+#define COUNT_OBJECTS \
+	"find .git/exitpath/git/objects -type f -path '*/[0-9a-f][0-9a-f]/*' | wc -l"
 
 static void prunes_frozen_commits(void **state)
 {
