@@ -8,11 +8,22 @@
 #include "verdict/exam.h"
 
 static bool (*const rules[])(struct exam *e, struct check *ret) = {
-	rule_base_missing,	  rule_machinery_broken, rule_was_cancelled,
-	rule_base_not_found,	  rule_base_failing,	 rule_candidate_missing,
-	rule_candidate_not_found, rule_leak_shown,	 rule_candidate_failing,
-	rule_not_fitting,	  rule_detector_broken,	 rule_forced_exit,
-	rule_not_observed,	  rule_leaks_found,	 rule_nothing_found,
+	rule_base_missing,
+	rule_machinery_broken,
+	rule_was_cancelled,
+	/* A runtime that dies before main also fails the command: name the cause. */
+	rule_detector_broken,
+	rule_base_not_found,
+	rule_base_failing,
+	rule_candidate_missing,
+	rule_candidate_not_found,
+	rule_leak_shown,
+	rule_candidate_failing,
+	rule_not_fitting,
+	rule_forced_exit,
+	rule_not_observed,
+	rule_leaks_found,
+	rule_nothing_found,
 };
 
 /* Notes of both sides; the same note on both is said once. */
