@@ -423,10 +423,14 @@ void session_env(const struct session *s, enum side side, const char *tmpdir,
 		"GIT_COMMON_DIR",
 		"GIT_INTERNAL_SUPER_PREFIX",
 	};
+	CLEANUP_FREE char *trees = NULL;
 
 	strv_copy(ret, environ);
 	for (size_t i = 0; i < ARRAY_SIZE(git_local); i++)
 		env_set(ret, git_local[i], NULL);
+	/* A command that loses the checkout's .git must not find the user's above it. */
+	trees = path_join(repo_store(s->repo), "trees");
+	env_set(ret, "GIT_CEILING_DIRECTORIES", trees);
 	env_set(ret, "PWD", s->side[side].cwd);
 	env_set(ret, "OLDPWD", NULL);
 	env_set(ret, "TMPDIR", tmpdir);
