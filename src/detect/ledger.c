@@ -27,6 +27,7 @@ static int ledger_probe(char **ret_version, struct err *err)
 static int ledger_prepare(struct detect_run *run, struct run_spec *spec, struct err *err)
 {
 	const struct ledger_opts opts = {
+		.dir = run->dir,
 		.tmpdir = run->tmpdir,
 		.checkout = run->checkout,
 		.shared_watch = run->alone,
@@ -78,34 +79,21 @@ static void judge(const struct run_result *result, struct probe *p)
 		set_detail(p, PROBE_INTERRUPTED, run_result_describe(result));
 }
 
-/* Keeps the text as an artifact, whatever the test put in its place. */
-static int keep(const struct detect_run *run, const struct buf *text, struct probe *p,
-		struct err *err)
-{
-	CLEANUP_FREE char *path = path_join(run->dir, LEDGER_FILE);
-
-	if (remove_tree(path, err) < 0 ||
-	    write_file(path, text->data, text->len, err) < 0)
-		return -1;
-	strv_add(&p->files, path);
-	return 0;
-}
-
 static int ledger_collect(struct detect_run *run, const struct run_result *result,
 			  struct probe *ret, struct err *err)
 {
 	struct ledger *l = run->state;
 	CLEANUP(buf) struct buf text = {0};
-	int rc = ledger_read(l, &text), errnum = errno;
+	int rc = ledger_read(l, &text, err);
 
 	ledger_free(l);
 	run->state = NULL;
-	if (rc < 0)
-		return err_errno(err, ERR_ENVIRONMENT, errnum, "ledger: read");
-	if (ledger_parse(buf_str(&text), text.len, ret, err) < 0)
+	if (rc < 0 || ledger_parse(buf_str(&text), text.len, ret, err) < 0)
 		return -1;
 	judge(result, ret);
-	return text.len ? keep(run, &text, ret, err) : 0;
+	if (text.len)
+		strv_take(&ret->files, path_join(run->dir, LEDGER_FILE));
+	return 0;
 }
 
 static const char *ledger_canary(void)

@@ -57,6 +57,21 @@ static void set_options(struct lsan_run *state, struct run_spec *spec, const cha
 	env_set(&spec->env, name, value);
 }
 
+/* A symboliser that is not there ends clang's programs before main(); without the
+ * variable the runtime looks for one itself, and what it leaves bare is looked up. */
+static void drop_missing_symbolizers(struct strv *env)
+{
+	static const char *const names[] = {
+		"ASAN_SYMBOLIZER_PATH", "LSAN_SYMBOLIZER_PATH", "MSAN_SYMBOLIZER_PATH"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *path = env_get(env, names[i]);
+
+		if (path && *path && !path_exists(path))
+			env_set(env, names[i], NULL);
+	}
+}
+
 static void set_environment(struct lsan_run *state, struct run_spec *spec,
 			    const char *options)
 {
@@ -64,6 +79,7 @@ static void set_environment(struct lsan_run *state, struct run_spec *spec,
 		xasprintf("%s:halt_on_error=1:verify_asan_link_order=0", options);
 	const char *ubsan = env_get(&spec->env, "UBSAN_OPTIONS");
 
+	drop_missing_symbolizers(&spec->env);
 	set_options(state, spec, "LSAN_OPTIONS", options);
 	set_options(state, spec, "ASAN_OPTIONS", asan);
 	/* clang's AddressSanitizer reads it last of all; where there is none, none is
@@ -102,6 +118,7 @@ extern const struct detector detector_lsan;
 const struct detector detector_lsan = {
 	.name = "lsan",
 	.summary = "heap leaks in programs built with -fsanitize=address or =leak",
+	.has_precise = true,
 	.install = "gcc or clang with the sanitizer runtimes (apt-get install gcc "
 		   "libasan8), and a build with -fsanitize=address",
 	.probe = lsan_probe,

@@ -190,7 +190,7 @@ static const char *option_fault(const struct option *o, const char *cwd)
 	    !is_boolean(o->value, o->value_len))
 		return "neither 0 nor 1";
 	/* A relative suppression file may also lie beside the program. */
-	if ((names(o, "include") ||
+	if ((names(o, "include") || names(o, "external_symbolizer_path") ||
 	     (names(o, "suppressions") && o->value_len && o->value[0] == '/')) &&
 	    file_missing(o, cwd))
 		return "there is no such file";

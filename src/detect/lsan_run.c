@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "detect/canary.h"
 #include "detect/lsan_parse.h"
+#include "detect/merge.h"
 #include "detect/report_file.h"
 
 #include <errno.h>
@@ -35,39 +36,6 @@ struct collection {
 	struct symbols *symbols;
 	struct probe *probe;
 };
-
-/* --- states: the worst of all processes is the run's ---------------------------- */
-
-static int rank(enum probe_state s)
-{
-	switch (s) {
-	case PROBE_COMPLETE:
-		return 0;
-	case PROBE_NOT_FITTING:
-		return 1;
-	case PROBE_INTERRUPTED:
-		return 2;
-	case PROBE_FORCED_EXIT:
-		return 3;
-	case PROBE_UNPARSED:
-		return 4;
-	case PROBE_SILENT:
-		return 5;
-	}
-	abort();
-}
-
-/* Takes detail. */
-static void worsen(struct collection *c, enum probe_state state, char *detail)
-{
-	if (rank(state) > rank(c->probe->state)) {
-		free(c->probe->detail);
-		c->probe->state = state;
-		c->probe->detail = detail;
-	} else {
-		free(detail);
-	}
-}
 
 static const char *name_of(const struct start_record *r)
 {
@@ -105,12 +73,13 @@ static void worsen_silent(struct collection *c, const char *who, int pid,
 			  const char *text)
 {
 	if (pid)
-		worsen(c, PROBE_SILENT,
-		       xasprintf("%s (pid %d) says \"%.200s\": %s", who, pid, text,
-				 advice(text)));
+		probe_worsen(c->probe, PROBE_SILENT,
+			     xasprintf("%s (pid %d) says \"%.200s\": %s", who, pid, text,
+				       advice(text)));
 	else
-		worsen(c, PROBE_SILENT,
-		       xasprintf("%s says \"%.200s\": %s", who, text, advice(text)));
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xasprintf("%s says \"%.200s\": %s", who, text, advice(text)));
 }
 
 /* --- reading --------------------------------------------------------------------- */
@@ -203,15 +172,17 @@ static void judge_silent_log(struct collection *c, const struct process_log *l)
 	if (l->log.fatal)
 		worsen_silent(c, name, l->pid, l->log.fatal);
 	else if (l->log.nsuppressions)
-		worsen(c, PROBE_SILENT,
-		       xasprintf(
-			       "%s (pid %d): the suppression `%.100s` hides every leak, "
-			       "the planted one too",
-			       name, l->pid, l->log.suppressions[0].pattern));
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xasprintf(
+				"%s (pid %d): the suppression `%.100s` hides every leak, "
+				"the planted one too",
+				name, l->pid, l->log.suppressions[0].pattern));
 	else
-		worsen(c, PROBE_SILENT,
-		       xasprintf("%s (pid %d): the planted leak is not in its report",
-				 name, l->pid));
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xasprintf("%s (pid %d): the planted leak is not in its report",
+				  name, l->pid));
 }
 
 static void judge_log(struct collection *c, const struct process_log *l)
@@ -223,14 +194,15 @@ static void judge_log(struct collection *c, const struct process_log *l)
 	if (log->canary && log->summary)
 		return;
 	if (log->leaks_reported && !log->summary && c->result->end == RUN_EXITED)
-		worsen(c, PROBE_UNPARSED,
-		       xasprintf("the report of %s (pid %d) is cut short: is the disk "
-				 "full, or was it killed?",
-				 name_of(l->owner), l->pid));
+		probe_worsen(
+			c->probe, PROBE_UNPARSED,
+			xasprintf("the report of %s (pid %d) is cut short: is the disk "
+				  "full, or was it killed?",
+				  name_of(l->owner), l->pid));
 	else if (log->error || (log->leaks_reported && !log->summary))
-		worsen(c, PROBE_INTERRUPTED,
-		       xasprintf("%s (pid %d) ended before its leaks were checked",
-				 name_of(l->owner), l->pid));
+		probe_worsen(c->probe, PROBE_INTERRUPTED,
+			     xasprintf("%s (pid %d) ended before its leaks were checked",
+				       name_of(l->owner), l->pid));
 	else
 		judge_silent_log(c, l);
 }
@@ -245,26 +217,29 @@ static void judge_missing(struct collection *c, const struct start_record *r)
 	if (c->stray && (!c->stray_pid || c->stray_pid == r->pid))
 		worsen_silent(c, name, r->pid, c->stray);
 	else if (result->end != RUN_EXITED || result->status > SIGNAL_STATUS)
-		worsen(c, PROBE_INTERRUPTED,
-		       xasprintf("%s (pid %d) ended before its leaks were checked: %s",
-				 name, r->pid, how));
+		probe_worsen(
+			c->probe, PROBE_INTERRUPTED,
+			xasprintf("%s (pid %d) ended before its leaks were checked: %s",
+				  name, r->pid, how));
 	else if (r->exited)
-		worsen(c, PROBE_SILENT,
-		       xasprintf("%s (pid %d) ended through exit() and made no report: "
-				 "the leak check is turned off by the program "
-				 "(__lsan_is_turned_off) or by options that the command "
-				 "sets",
-				 name, r->pid));
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xasprintf("%s (pid %d) ended through exit() and made no report: "
+				  "the leak check is turned off by the program "
+				  "(__lsan_is_turned_off) or by options that the command "
+				  "sets",
+				  name, r->pid));
 	else if (result->left_behind)
-		worsen(c, PROBE_INTERRUPTED,
-		       xasprintf("%s (pid %d) made no report: it was still running when "
-				 "the command ended, or left through _exit()",
-				 name, r->pid));
+		probe_worsen(
+			c->probe, PROBE_INTERRUPTED,
+			xasprintf("%s (pid %d) made no report: it was still running when "
+				  "the command ended, or left through _exit()",
+				  name, r->pid));
 	else
-		worsen(c, PROBE_FORCED_EXIT,
-		       xasprintf("%s (pid %d) left through _exit() or quick_exit(), or "
-				 "was killed: no leak check (%s)",
-				 name, r->pid, how));
+		probe_worsen(c->probe, PROBE_FORCED_EXIT,
+			     xasprintf("forced exit: %s (pid %d) left through _exit() or "
+				       "quick_exit(), or was killed: no leak check (%s)",
+				       name, r->pid, how));
 }
 
 /* No process reported, and none that is instrumented was seen to start. */
@@ -275,18 +250,20 @@ static void judge_nothing(struct collection *c)
 	if (c->stray)
 		worsen_silent(c, "a program", c->stray_pid, c->stray);
 	else if (c->result->end != RUN_EXITED && !c->records.n)
-		worsen(c, PROBE_INTERRUPTED, TAKE_PTR(how));
+		probe_worsen(c->probe, PROBE_INTERRUPTED, TAKE_PTR(how));
 	else if (!c->records.n && !c->state->root_static)
-		worsen(c, PROBE_SILENT,
-		       xstrdup("no process loaded the preloaded library: a static or "
-			       "set-user-ID program, a cleared environment, or a "
-			       "directory mounted noexec"));
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xstrdup("no process loaded the preloaded library: a static or "
+				"set-user-ID program, a cleared environment, or a "
+				"directory mounted noexec"));
 	else
-		worsen(c, PROBE_NOT_FITTING,
-		       xasprintf("%s is not instrumented: build with -fsanitize=address "
-				 "(or leak), or use --detector valgrind",
-				 c->records.n ? name_of(&c->records.v[0])
-					      : "the static program"));
+		probe_worsen(
+			c->probe, PROBE_NOT_FITTING,
+			xasprintf("%s is not instrumented: build with -fsanitize=address "
+				  "(or leak), or use --detector valgrind",
+				  c->records.n ? name_of(&c->records.v[0])
+					       : "the static program"));
 }
 
 static void judge_processes(struct collection *c)
@@ -375,31 +352,6 @@ static void leaks_of_log(struct collection *c, const struct process_log *l,
 	probe_merge(p);
 }
 
-static struct leak *leak_find(struct probe *p, const char *signature)
-{
-	for (size_t i = 0; i < p->nleaks; i++)
-		if (!strcmp(p->leaks[i].signature, signature))
-			return &p->leaks[i];
-	return NULL;
-}
-
-/* A forked child reports its parent's blocks again. So a signature has as many units as
- * its programs report together, or the forked child that reports most. */
-static void take_most(struct probe *dst, struct probe *src)
-{
-	for (size_t i = 0; i < src->nleaks; i++) {
-		struct leak *l = &src->leaks[i], *known = leak_find(dst, l->signature);
-
-		if (!known) {
-			*VEC_ADD(dst->leaks, dst->nleaks, dst->leaks_cap) = *l;
-			*l = (struct leak){0};
-		} else if (l->units[0] > known->units[0]) {
-			known->units[0] = l->units[0];
-			known->bytes[0] = l->bytes[0];
-		}
-	}
-}
-
 static void collect_leaks(struct collection *c)
 {
 	size_t dropped = 0;
@@ -417,7 +369,7 @@ static void collect_leaks(struct collection *c)
 				continue;
 			}
 			leaks_of_log(c, l, forked ? &one : c->probe);
-			take_most(c->probe, &one);
+			probe_take_most(c->probe, &one);
 		}
 	}
 	if (dropped)
@@ -467,7 +419,7 @@ static int collect(struct collection *c, const char *run_dir, struct err *err)
 	scan_output(c, run_dir, "stderr");
 	scan_output(c, run_dir, "stdout");
 	if (c->state->refused)
-		worsen(c, PROBE_SILENT, xstrdup(c->state->refused));
+		probe_worsen(c->probe, PROBE_SILENT, xstrdup(c->state->refused));
 	judge_processes(c);
 	collect_leaks(c);
 	add_notes(c);

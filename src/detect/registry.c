@@ -5,10 +5,12 @@
 
 extern const struct detector detector_ledger;
 extern const struct detector detector_lsan;
+extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
 	&detector_ledger,
 	&detector_lsan,
+	&detector_valgrind,
 	NULL,
 };
 

@@ -1,0 +1,332 @@
+#include "detect/valgrind_run.h"
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "detect/canary.h"
+#include "detect/merge.h"
+#include "detect/report_file.h"
+#include "detect/valgrind_parse.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define DOCUMENT_CAP (UINT64_C(1) << 30) /* bytes read of one document */
+enum {
+	FILES_MAX = 32,
+	NOTES_MAX = 20,
+	SIGNAL_STATUS = 128,
+	STDERR_CAP = 1 << 20,
+};
+
+struct document {
+	struct valgrind_report report;
+	char *path;
+	bool forked; /* without exec: it repeats its parent's blocks */
+};
+
+struct collection {
+	const struct valgrind_run *state;
+	const struct run_result *result;
+	const char *checkout;
+	struct document *docs; /* by pid */
+	size_t ndocs, nleaks;
+	size_t possible_blocks, possible_bytes, dropped;
+	struct probe *probe;
+};
+
+static int read_documents(struct collection *c, struct err *err)
+{
+	CLEANUP_FREE pid_t *pids = NULL;
+	size_t n;
+
+	if (pids_in_dir(c->state->dir, "x.", ".xml", &pids, &n) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s",
+				 c->state->dir);
+	c->docs = xcalloc(n + 1, sizeof(*c->docs));
+	for (size_t i = 0; i < n; i++) {
+		struct document *d = &c->docs[c->ndocs++];
+		struct valgrind_parser *p = valgrind_parser_new(&d->report);
+		int rc;
+
+		d->path = xasprintf("%s/x.%d.xml", c->state->dir, pids[i]);
+		rc = feed_regular(d->path, DOCUMENT_CAP, valgrind_parser_feed, p);
+		valgrind_parser_finish(p);
+		if (rc < 0 && errno != EINVAL)
+			return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s",
+					 d->path);
+		d->report.pid = pids[i];
+		d->forked = d->report.finished && !d->report.running;
+	}
+	return 0;
+}
+
+static const char *name_of(const struct valgrind_report *r)
+{
+	return r->exe && *r->exe ? path_base(r->exe) : "?";
+}
+
+/* The command itself: nobody of those that reported started it. */
+static const struct document *root_of(const struct collection *c)
+{
+	for (size_t i = 0; i < c->ndocs; i++) {
+		bool child = false;
+
+		for (size_t k = 0; k < c->ndocs && !child; k++)
+			child = c->docs[k].report.pid == c->docs[i].report.ppid;
+		if (!child)
+			return &c->docs[i];
+	}
+	return NULL;
+}
+
+/* --- states ----------------------------------------------------------------------- */
+
+/* The first line on stderr that says why, for people. */
+static char *stderr_reason(const char *run_dir)
+{
+	static const char *const marks[] = {
+		"Shadow memory range interleaves",
+		"valgrind: ",
+	};
+	CLEANUP_FREE char *path = path_join(run_dir, "stderr");
+	CLEANUP(buf) struct buf text = {0};
+
+	if (read_regular(path, STDERR_CAP, &text) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		const char *at = strstr(buf_str(&text), marks[i]);
+
+		if (at && i == 0)
+			return xstrdup("the program is built with AddressSanitizer, "
+				       "which cannot run under valgrind: use detector "
+				       "lsan");
+		if (at)
+			return xasprintf("%.*s", (int)strcspn(at, "\n"), at);
+	}
+	return NULL;
+}
+
+static bool was_killed(const struct collection *c)
+{
+	const struct run_result *r = c->result;
+
+	return r->end != RUN_EXITED || r->status > SIGNAL_STATUS || r->left_behind;
+}
+
+static void judge_cut(struct collection *c, const struct valgrind_report *r)
+{
+	if (was_killed(c) || (r->running && !r->finished))
+		probe_worsen(c->probe, PROBE_INTERRUPTED,
+			     xasprintf("%s (pid %d) was killed before valgrind had "
+				       "reported",
+				       name_of(r), r->pid));
+	else
+		probe_worsen(c->probe, PROBE_UNPARSED,
+			     xasprintf("valgrind's report of %s (pid %d) is cut short: "
+				       "is the disk full?",
+				       name_of(r), r->pid));
+}
+
+static void judge_document(struct collection *c, const struct document *d, bool root,
+			   const char *why)
+{
+	const struct valgrind_report *r = &d->report;
+
+	if (r->malformed)
+		probe_worsen(c->probe, PROBE_UNPARSED,
+			     xasprintf("valgrind's report of %s (pid %d): %s", name_of(r),
+				       r->pid, r->malformed));
+	else if (!r->closed)
+		judge_cut(c, r);
+	else if (!r->finished)
+		probe_worsen(c->probe, PROBE_SILENT,
+			     xasprintf("valgrind gave up on %s (pid %d)%s%s", name_of(r),
+				       r->pid, why ? ": " : "", why ? why : ""));
+	else if (!r->canary && root)
+		probe_worsen(
+			c->probe, PROBE_SILENT,
+			xasprintf("%s (pid %d): the planted leak is not in valgrind's "
+				  "report: %s",
+				  name_of(r), r->pid,
+				  why ? why
+				  : c->state->root_static
+					  ? "the program is static, valgrind cannot see "
+					    "its heap"
+				  : r->suppressed ? r->suppressed
+						  : "the program is static, "
+						    "set-user-ID, or its "
+						    "environment was cleared"));
+	else if (!r->canary && !d->forked)
+		probe_note(c->probe, xasprintf("the heap of %s was not observed: it is "
+					       "static, or its environment was cleared",
+					       name_of(r)));
+}
+
+static void judge(struct collection *c, const char *run_dir)
+{
+	CLEANUP_FREE char *why = stderr_reason(run_dir);
+	const struct document *root = root_of(c);
+
+	for (size_t i = 0; i < c->ndocs; i++)
+		judge_document(c, &c->docs[i], &c->docs[i] == root, why);
+	if (c->ndocs)
+		return;
+	if (c->result->end == RUN_EXITED)
+		probe_worsen(c->probe, PROBE_SILENT,
+			     xasprintf("valgrind wrote no report%s%s", why ? ": " : "",
+				       why ? why : ""));
+	else
+		probe_worsen(c->probe, PROBE_INTERRUPTED, run_result_describe(c->result));
+}
+
+/* --- what was found --------------------------------------------------------------- */
+
+/* The call that gave the descriptor: the innermost function, without its decoration. */
+static const char *opener(const struct valgrind_leak *l)
+{
+	const char *f = l->stack.n ? l->stack.frames[0].function : NULL;
+
+	return f ? f + strspn(f, "_") : "?";
+}
+
+static bool opens_socket(const char *call)
+{
+	static const char *const calls[] = {"socket", "accept", "accept4", "socketpair"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (!strcmp(call, calls[i]))
+			return true;
+	return false;
+}
+
+static void add_leak(struct collection *c, struct probe *p, const char *process,
+		     const struct valgrind_leak *src)
+{
+	enum resource resource = RESOURCE_HEAP;
+	struct leak *l;
+
+	if (src->kind == VALGRIND_FD)
+		resource = opens_socket(opener(src)) ? RESOURCE_SOCKET : RESOURCE_FD;
+	l = probe_leak(p, resource, src->blocks, src->bytes);
+	l->process = xstrdup(process);
+	if (src->kind == VALGRIND_FD)
+		l->what = xasprintf("from %s()", opener(src));
+	else
+		l->what = xasprintf("%" PRIu64 " bytes%s", src->bytes,
+				    src->kind == VALGRIND_INDIRECT ? ", in a cycle" : "");
+	frames_fill(l, &src->stack, c->checkout, NULL);
+	leak_sign(l);
+	c->nleaks++;
+}
+
+static bool has_definite(const struct valgrind_report *r)
+{
+	for (size_t i = 0; i < r->nleaks; i++)
+		if (r->leaks[i].kind == VALGRIND_DEFINITE)
+			return true;
+	return false;
+}
+
+/* What hangs off a lost block is lost with it, and is repaired with it. A pointer into
+ * the middle of a block makes it "possibly lost": that is not shown to be a leak. */
+static void leaks_of(struct collection *c, const struct valgrind_report *r,
+		     struct probe *p)
+{
+	bool definite = has_definite(r);
+
+	c->dropped += r->dropped;
+	for (size_t i = 0; i < r->nleaks; i++) {
+		const struct valgrind_leak *l = &r->leaks[i];
+
+		if (l->kind == VALGRIND_POSSIBLE) {
+			c->possible_blocks += l->blocks;
+			c->possible_bytes += l->bytes;
+		} else if (l->kind == VALGRIND_INDIRECT && definite) {
+			continue;
+		} else if (c->nleaks == VALGRIND_LEAKS_MAX) {
+			c->dropped++;
+		} else {
+			add_leak(c, p, name_of(r), l);
+		}
+	}
+	probe_merge(p);
+}
+
+static void note_errors(struct collection *c, const struct valgrind_report *r)
+{
+	for (size_t i = 0; i < r->nerrors && c->probe->notes.n < NOTES_MAX; i++) {
+		CLEANUP_FREE char *place =
+			frames_place(&r->errors[i].stack, c->checkout, NULL);
+
+		probe_note(c->probe,
+			   xasprintf("valgrind: %s%s%s, not a leak", r->errors[i].kind,
+				     *place ? " in " : "", place));
+	}
+}
+
+static void collect_leaks(struct collection *c)
+{
+	for (int forked = 0; forked < 2; forked++) {
+		for (size_t i = 0; i < c->ndocs; i++) {
+			CLEANUP(probe) struct probe one = {0};
+			const struct document *d = &c->docs[i];
+
+			if (d->forked != forked)
+				continue;
+			leaks_of(c, &d->report, forked ? &one : c->probe);
+			probe_take_most(c->probe, &one);
+			note_errors(c, &d->report);
+		}
+	}
+	if (c->possible_blocks)
+		probe_note(c->probe,
+			   xasprintf("%zu blocks (%zu bytes) are possibly lost: only "
+				     "pointers into their middle are left",
+				     c->possible_blocks, c->possible_bytes));
+	if (c->dropped)
+		probe_note(c->probe,
+			   xasprintf("%zu more leaks are not listed", c->dropped));
+}
+
+/* --- all of it -------------------------------------------------------------------- */
+
+static int collect(struct collection *c, const char *run_dir, struct err *err)
+{
+	if (read_documents(c, err) < 0)
+		return -1;
+	judge(c, run_dir);
+	collect_leaks(c);
+	for (size_t i = 0; i < c->ndocs && i < FILES_MAX; i++)
+		strv_add(&c->probe->files, c->docs[i].path);
+	return 0;
+}
+
+static void collection_release(struct collection *c)
+{
+	for (size_t i = 0; i < c->ndocs; i++) {
+		valgrind_report_release(&c->docs[i].report);
+		free(c->docs[i].path);
+	}
+	free(c->docs);
+}
+
+int valgrind_collect(struct detect_run *run, const struct run_result *result,
+		     struct probe *ret, struct err *err)
+{
+	struct valgrind_run *state = run->state;
+	struct collection c = {
+		.state = state,
+		.result = result,
+		.checkout = run->checkout,
+		.probe = ret,
+	};
+	int rc = collect(&c, run->dir, err);
+
+	collection_release(&c);
+	free(state->dir);
+	free(state);
+	run->state = NULL;
+	return rc;
+}
