@@ -59,8 +59,10 @@ time.sleep(0.3)
 left = subprocess.run(["pgrep", "-f", "sleep 0.0123"], text=True, check=False, stdout=subprocess.PIPE).stdout
 if left:
     problems.append(f"processes left: {left.split()}")
-if run().wait() != 0:
-    problems.append("a run after the kills fails")
+last = run()
+output = last.communicate()[0]
+if last.returncode != 0:
+    problems.append(f"a run after the kills ends with {last.returncode}: {output}")
 scratch = f"{os.environ.get('TMPDIR', '/tmp')}/exitpath-{os.getuid()}"
 if os.path.isdir(scratch) and os.listdir(scratch):
     problems.append(f"scratch left: {os.listdir(scratch)}")

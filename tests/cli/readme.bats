@@ -1,0 +1,37 @@
+load common
+
+# README.md, as a newcomer pastes it: every ```sh block, one after the other, in one shell.
+@test "README: the tour works when pasted" {
+  cd "$EXITPATH_ROOT"
+  tour="$BATS_TEST_TMPDIR/tour.sh"
+  { echo 'set -e'; awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' README.md; } |
+    sed "s|/tmp/exitpath-tour|$BATS_TEST_TMPDIR/tour|" >"$tour"
+  [ "$(grep -c exitpath "$tour")" -ge 8 ]
+  mkdir "$BATS_TEST_TMPDIR/bin"
+  ln -s "$EXITPATH_BIN" "$BATS_TEST_TMPDIR/bin/exitpath"
+  PATH=$BATS_TEST_TMPDIR/bin:$PATH fails_with 0 bash "$tour"
+  [[ "$output" == *"leak: worker_shutdown"* ]]
+  [[ "$output" == *"clean"* ]]
+  [[ "$output" == *"as they were recorded"* ]]
+}
+
+@test "README: every link and every file it names is there" {
+  cd "$EXITPATH_ROOT"
+  for link in $(grep -o '](\([^)]*\))' README.md | sed 's/](\(.*\))/\1/' | grep -v '^http'); do
+    [ -e "$link" ] || { echo "README.md links to $link"; return 1; }
+  done
+}
+
+@test "README: the table of exit statuses is that of the program" {
+  for pair in '0 clean' '10 behavior_failed' '20 leak' '30 baseline_invalid' '40 inconclusive' '50 harness_error'; do
+    set -- $pair
+    grep -q "^| $1 | \`$2\`" "$EXITPATH_ROOT/README.md"
+    grep -q "\"$2\", $1," "$EXITPATH_ROOT/src/model/outcome.def"
+  done
+}
+
+@test "demo: shows the leaking patch and its repair" {
+  EXITPATH=$EXITPATH_BIN fails_with 0 "$EXITPATH_ROOT/demo/run"
+  [[ "$output" == *"(exit status 20)"* ]]
+  [[ "$output" == *"(exit status 0)"* ]]
+}
