@@ -171,14 +171,14 @@ static void judge(struct collection *c, const char *run_dir)
 
 	for (size_t i = 0; i < c->ndocs; i++)
 		judge_document(c, &c->docs[i], &c->docs[i] == root, why);
-	if (c->ndocs)
-		return;
-	if (c->result->end == RUN_EXITED)
+	/* valgrind reports from a fatal signal too, but what a program holds where it
+	 * crashed is not what it would hold at its end. */
+	if (c->result->end != RUN_EXITED)
+		probe_worsen(c->probe, PROBE_INTERRUPTED, run_result_describe(c->result));
+	else if (!c->ndocs)
 		probe_worsen(c->probe, PROBE_SILENT,
 			     xasprintf("valgrind wrote no report%s%s", why ? ": " : "",
 				       why ? why : ""));
-	else
-		probe_worsen(c->probe, PROBE_INTERRUPTED, run_result_describe(c->result));
 }
 
 /* --- what was found --------------------------------------------------------------- */
