@@ -16,11 +16,12 @@
 
 #include <sys/types.h>
 
-#define LEDGER_FILE "ledger.jsonl" /* what the text is called among the artifacts */
+#define LEDGER_FILE "ledger.jsonl"
 
 struct ledger; /* the watch side of one run */
 
 struct ledger_opts {
+	const char *dir;      /* where ledger.jsonl is kept after the run */
 	const char *tmpdir;   /* the run's private TMPDIR, watched for leftovers */
 	const char *checkout; /* paths below it are reported relative to it */
 	bool shared_watch; /* also compare /tmp and /dev/shm before and after: only when
@@ -29,9 +30,9 @@ struct ledger_opts {
 /* Takes the before-snapshot of shared namespaces. */
 struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err);
 const struct run_watch *ledger_watch(struct ledger *l);
-/* After the run, in the process that called ledger_new(): the text. 0, or -1 with errno.
- */
-int ledger_read(const struct ledger *l, struct buf *ret);
+/* After the run, in the process that called ledger_new(): the text, empty when nothing
+ * was recorded; kept as an artifact too, whatever a test has put in its place. */
+int ledger_read(const struct ledger *l, struct buf *ret, struct err *err);
 void ledger_free(struct ledger *l);
 
 /* Parses such a text, also a damaged one. Adds leaks to ret, sets its state. */

@@ -73,6 +73,73 @@ static char *describe_thread(const char *name)
 	return buf_detach(&out);
 }
 
+static bool is_separator(char c)
+{
+	return c == '.' || c == '-' || c == '_';
+}
+
+/*
+ * The start of the last word of a name of len bytes, if that may be random: as long as
+ * what mkstemp() (6), Python (8) or mktemp(1) (10) make, after a separator. Else len.
+ */
+static size_t random_word(const char *name, size_t len)
+{
+	size_t at = len, n;
+
+	while (at && isalnum((unsigned char)name[at - 1]))
+		at--;
+	n = len - at;
+	return at > 1 && is_separator(name[at - 1]) && (n == 6 || n == 8 || n == 10)
+		       ? at
+		       : len;
+}
+
+/* One component of a path in a temporary directory. */
+static void add_temp_name(struct buf *out, const char *name, size_t len)
+{
+	const char *dot = memrchr(name, '.', len);
+	size_t at = random_word(name, len), end = len;
+
+	/* mkstemps(): an extension after the random word */
+	if (at == len && dot && len - (size_t)(dot - name) <= 5) {
+		end = (size_t)(dot - name);
+		at = random_word(name, end);
+	}
+	buf_add(out, name, at);
+	if (at < end)
+		buf_addc(out, '*');
+	buf_add(out, name + end, len - end);
+}
+
+/*
+ * What a signature is made of: in temporary directories a word like "Ivleet" must count
+ * as random, since one in a hundred names of mkstemp() looks like that. The rest is
+ * normalize_target()'s.
+ */
+static char *steady(const char *what)
+{
+	static const char *const temps[] = {"$TMPDIR/", "/tmp/", "/dev/shm/"};
+	CLEANUP(buf) struct buf out = {0};
+	const char *rest = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(temps) && !rest; i++) {
+		rest = strstr(what, temps[i]);
+		rest = rest ? rest + strlen(temps[i]) : NULL;
+	}
+	if (!rest)
+		return xstrdup(what);
+	buf_add(&out, what, (size_t)(rest - what));
+	while (*rest) {
+		size_t len = strcspn(rest, "/ ");
+
+		add_temp_name(&out, rest, len);
+		rest += len;
+		if (*rest)
+			buf_addc(&out, *rest++);
+	}
+	return buf_detach(&out);
+}
+
 /* Takes ownership of what. `more` is for people, and no part of the signature. */
 static void add_leak(struct parse *p, enum resource r, const char *process, char *what,
 		     const char *more)
@@ -80,12 +147,11 @@ static void add_leak(struct parse *p, enum resource r, const char *process, char
 	struct leak *l = probe_leak(p->probe, r, 1, 0);
 
 	l->process = xstrdup(process);
-	l->what = what;
+	l->what = steady(what);
 	leak_sign(l);
-	if (more) {
-		l->what = xasprintf("%s%s", what, more);
-		free(what);
-	}
+	free(l->what);
+	l->what = xasprintf("%s%s", what, more ? more : "");
+	free(what);
 }
 
 static char *describe_held(const struct parse *p, enum resource r, int64_t fd,

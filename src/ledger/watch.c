@@ -43,7 +43,7 @@ struct pids {
 
 struct ledger {
 	int fd; /* the text; its offset is the supervisor's and ours */
-	char *tmpdir, *checkout;
+	char *path, *tmpdir, *checkout;
 	bool shared_watch;
 	struct shared before;
 	struct run_watch watch;
@@ -375,6 +375,7 @@ struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
 	}
 	l = xcalloc(1, sizeof(*l));
 	l->fd = fd;
+	l->path = path_join(opts->dir, LEDGER_FILE);
 	l->tmpdir = resolve(opts->tmpdir);
 	l->checkout = resolve(opts->checkout);
 	l->shared_watch = opts->shared_watch;
@@ -388,9 +389,14 @@ const struct run_watch *ledger_watch(struct ledger *l)
 	return &l->watch;
 }
 
-int ledger_read(const struct ledger *l, struct buf *ret)
+int ledger_read(const struct ledger *l, struct buf *ret, struct err *err)
 {
-	return lseek(l->fd, 0, SEEK_SET) < 0 ? -1 : read_fd(l->fd, TEXT_CAP, ret);
+	if (lseek(l->fd, 0, SEEK_SET) < 0 || read_fd(l->fd, TEXT_CAP, ret) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "ledger: read");
+	if (ret->len && (remove_tree(l->path, err) < 0 ||
+			 write_file(l->path, ret->data, ret->len, err) < 0))
+		return -1;
+	return 0;
 }
 
 void ledger_free(struct ledger *l)
@@ -400,6 +406,7 @@ void ledger_free(struct ledger *l)
 	shared_release(&l->before);
 	close(l->fd);
 	buf_release(&l->out);
+	free(l->path);
 	free(l->tmpdir);
 	free(l->checkout);
 	free(l->exited.v);

@@ -1,4 +1,4 @@
-/* ledger.jsonl, which a test may have written to. */
+/* ledger.jsonl, whole or damaged. */
 #include "ledger/ledger.h"
 
 #include <stdlib.h>
