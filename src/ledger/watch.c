@@ -256,7 +256,8 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	add_pid(&l->unwaited, pid);
 	if (!root && !s.nheld && !s.hidden[0]) {
 		buf_addf(&l->out, "{\"t\":\"exit\",\"pid\":%d,\"code\":%d}\n", pid, code);
-		flush(l);
+		if (l->out.len >= FLUSH_AT)
+			flush(l);
 		return;
 	}
 	if (!snapshot_identify(&s, pid))
