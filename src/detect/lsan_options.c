@@ -36,7 +36,7 @@ static const char *option_read(const char *s, struct option *ret)
 		const char *quote = strchr(p + 1, *p);
 
 		if (!quote) {
-			ret->value_len = strlen(p);
+			ret->end = p + strlen(p);
 			return "the quote is not closed";
 		}
 		ret->value = p + 1;
