@@ -88,6 +88,7 @@ static char *stderr_reason(const char *run_dir)
 {
 	static const char *const marks[] = {
 		"Shadow memory range interleaves",
+		"ASan runtime does not come first",
 		"valgrind: ",
 	};
 	CLEANUP_FREE char *path = path_join(run_dir, "stderr");
@@ -98,7 +99,7 @@ static char *stderr_reason(const char *run_dir)
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		const char *at = strstr(buf_str(&text), marks[i]);
 
-		if (at && i == 0)
+		if (at && i < 2)
 			return xstrdup("the program is built with AddressSanitizer, "
 				       "which cannot run under valgrind: use detector "
 				       "lsan");
@@ -169,13 +170,13 @@ static void judge(struct collection *c, const char *run_dir)
 	CLEANUP_FREE char *why = stderr_reason(run_dir);
 	const struct document *root = root_of(c);
 
-	for (size_t i = 0; i < c->ndocs; i++)
-		judge_document(c, &c->docs[i], &c->docs[i] == root, why);
 	/* valgrind reports from a fatal signal too, but what a program holds where it
 	 * crashed is not what it would hold at its end. */
 	if (c->result->end != RUN_EXITED)
 		probe_worsen(c->probe, PROBE_INTERRUPTED, run_result_describe(c->result));
-	else if (!c->ndocs)
+	for (size_t i = 0; i < c->ndocs; i++)
+		judge_document(c, &c->docs[i], &c->docs[i] == root, why);
+	if (!c->ndocs && c->result->end == RUN_EXITED)
 		probe_worsen(c->probe, PROBE_SILENT,
 			     xasprintf("valgrind wrote no report%s%s", why ? ": " : "",
 				       why ? why : ""));
