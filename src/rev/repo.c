@@ -389,6 +389,8 @@ void repo_close(struct repo *r)
 	free(r->store);
 	free(r->frozen);
 	free(r->trees);
+	if (r->scratch)
+		rmdir(r->scratch); /* unless another exitpath has something there */
 	free(r->scratch);
 	strv_release(&r->objects);
 	strv_release(&r->env);

@@ -72,10 +72,14 @@ char *scratch_make(struct repo *r, struct err *err)
 {
 	/* The cleaner of another process may take a directory before it is locked. */
 	for (int attempt = 0; attempt < 100; attempt++) {
+		/* The last exitpath to leave removes the root as well. */
+		bool root = private_dir(r->scratch);
 		CLEANUP_FREE char *dir = make_temp_dir(r->scratch, "r", err);
 		struct held *h;
 		int fd;
 
+		if (!dir && root && !path_exists(r->scratch))
+			continue;
 		if (!dir)
 			return NULL;
 		fd = lock_dir(dir);
