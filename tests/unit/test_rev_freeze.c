@@ -221,7 +221,7 @@ static void refuses_what_cannot_be_frozen(void **state)
 		    !strstr(err.hint, cases[i].hint))
 			fail_msg("%s: %s (%s)", cases[i].what, err.message, err.hint);
 		repo_close(r);
-		left = shell(harness_tmpdir(), "ls t/exitpath-*");
+		left = shell(harness_tmpdir(), "ls t/exitpath-* 2>/dev/null || true");
 		assert_string_equal(left, "");
 		free(left);
 		run_in(harness_tmpdir(), "rm -rf my*");
@@ -371,7 +371,7 @@ static void survives_a_kill(void **state)
 		free(after);
 	}
 	r = open_ok(dir, NULL);
-	expect(harness_tmpdir(), "ls t/exitpath-*", "");
+	expect(harness_tmpdir(), "ls t/exitpath-* 2>/dev/null || true", "");
 	c = get_ok(r, REV_WORKTREE, NULL);
 	expect(c.dir, "cat f60.c staged.c; git status --porcelain", "60\nstaged");
 	checkout_release(&c);
