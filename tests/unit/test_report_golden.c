@@ -172,9 +172,8 @@ static void make_result(const struct scene *s, struct result *r)
 
 static void compare(const char *name, const char *format, const struct buf *got)
 {
-	CLEANUP_FREE char *dir =
-		xstrndup(__FILE__, strlen(__FILE__) - strlen(path_base(__FILE__)));
-	CLEANUP_FREE char *path = xasprintf("%sgolden/%s.%s", dir, name, format);
+	CLEANUP_FREE char *path =
+		xasprintf("%s/golden/%s.%s", TEST_SOURCE_DIR, name, format);
 	CLEANUP(buf) struct buf want = {0};
 	struct err err = {0};
 
