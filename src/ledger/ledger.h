@@ -21,7 +21,9 @@
 struct ledger; /* the watch side of one run */
 
 struct ledger_opts {
-	const char *dir;      /* where ledger.jsonl is kept after the run */
+	const char *dir; /* where ledger.jsonl is kept after the run. What lies below it
+			    and not in tmpdir or checkout belongs to detectors: a
+			    descriptor to it is not reported */
 	const char *tmpdir;   /* the run's private TMPDIR, watched for leftovers */
 	const char *checkout; /* paths below it are reported relative to it */
 	bool shared_watch; /* also compare /tmp and /dev/shm before and after: only when

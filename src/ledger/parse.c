@@ -12,7 +12,7 @@
 struct parse {
 	struct probe *probe;
 	json_t *begin; /* the first line, or NULL */
-	const char *tmpdir, *checkout;
+	const char *dir, *tmpdir, *checkout;
 	uint64_t exits;
 	bool canary, canary_seen;
 	bool root, end;
@@ -140,37 +140,34 @@ static char *steady(const char *what)
 	return buf_detach(&out);
 }
 
-/* Takes ownership of what. `more` is for people, and no part of the signature. */
-static void add_leak(struct parse *p, enum resource r, const char *process, char *what,
-		     const char *more)
+/*
+ * What people read is what the signature has: the next run has another port, another
+ * random name. `more` is for people alone.
+ */
+static struct leak *add_leak(struct parse *p, enum resource r, const char *process,
+			     const char *what, const char *more)
 {
 	struct leak *l = probe_leak(p->probe, r, 1, 0);
+	CLEANUP_FREE char *stable = NULL;
 
 	l->process = xstrdup(process);
 	l->what = steady(what);
 	leak_sign(l);
+	stable = normalize_target(l->what);
 	free(l->what);
-	l->what = xasprintf("%s%s", what, more ? more : "");
-	free(what);
+	l->what = xasprintf("%s%s", stable, more ? more : "");
+	return l;
 }
 
-static char *describe_held(const struct parse *p, enum resource r, int64_t fd,
-			   const char *to)
+static bool is_held(enum resource r)
 {
-	CLEANUP_FREE char *target =
-		r == RESOURCE_THREAD ? describe_thread(to) : describe_target(p, to);
-
 	switch (r) {
 	case RESOURCE_FD:
-		return xasprintf("fd %lld -> %s", (long long)fd, target);
 	case RESOURCE_SOCKET:
-		return xasprintf("socket %s", target);
 	case RESOURCE_THREAD:
-		return xasprintf("thread %s", target);
 	case RESOURCE_ZOMBIE:
-		return xasprintf("child %s was never waited for", target);
 	case RESOURCE_LOCK:
-		return xasprintf("lock on %s", target);
+		return true;
 	case RESOURCE_HEAP:
 	case RESOURCE_CHILD:
 	case RESOURCE_TEMPFILE:
@@ -178,7 +175,14 @@ static char *describe_held(const struct parse *p, enum resource r, int64_t fd,
 	case RESOURCE_SYSV_SHM:
 		break;
 	}
-	return NULL;
+	return false;
+}
+
+/* The run's directory has the reports of detectors, which they hold open themselves. */
+static bool of_detectors(const struct parse *p, const char *target)
+{
+	return p->dir && below(target, p->dir) && !below(target, p->tmpdir) &&
+	       !below(target, p->checkout);
 }
 
 static int parse_held(struct parse *p, const char *exe, const json_t *held)
@@ -189,15 +193,15 @@ static int parse_held(struct parse *p, const char *exe, const json_t *held)
 	json_array_foreach ((json_t *)(uintptr_t)held, i, item) {
 		const char *to = json_get(item, "to", NULL);
 		const char *from = json_get(item, "from", NULL);
-		CLEANUP_FREE char *more = NULL;
+		CLEANUP_FREE char *more = NULL, *what = NULL;
 		enum resource r;
-		char *what;
 
-		if (!to || !resource_parse(json_get(item, "r", ""), &r))
+		if (!to || !resource_parse(json_get(item, "r", ""), &r) || !is_held(r))
 			return refuse(p, "an exit names something unknown");
-		what = describe_held(p, r, json_get_int(item, "fd", -1), to);
-		if (!what)
-			return refuse(p, "an exit names something unknown");
+		if (of_detectors(p, to))
+			continue;
+		what = r == RESOURCE_THREAD ? describe_thread(to)
+					    : describe_target(p, to);
 		if (from)
 			more = xasprintf(" (inherited from %s)", from);
 		add_leak(p, r, exe, what, more);
@@ -230,6 +234,7 @@ static int parse_exit(struct parse *p, const json_t *j)
 
 static int parse_begin(struct parse *p, json_t *j)
 {
+	p->dir = json_get(j, "dir", NULL);
 	p->tmpdir = json_get(j, "tmpdir", NULL);
 	p->checkout = json_get(j, "checkout", NULL);
 	if (json_get_int(j, "version", 0) != 1 || !p->tmpdir || !p->checkout)
@@ -258,10 +263,12 @@ static int parse_files(struct parse *p, const json_t *j)
 	if (json_get_bool(j, "more", false))
 		strv_add(&p->probe->notes, "TMPDIR has too many files to be listed");
 	json_array_foreach ((json_t *)(uintptr_t)list, i, name) {
+		CLEANUP_FREE char *what = NULL;
+
 		if (!json_is_string(name))
 			return refuse(p, "a file without a name");
-		add_leak(p, RESOURCE_TEMPFILE, NULL,
-			 xasprintf("file $TMPDIR/%s", json_string_value(name)), NULL);
+		what = xasprintf("$TMPDIR/%s", json_string_value(name));
+		add_leak(p, RESOURCE_TEMPFILE, NULL, what, NULL);
 	}
 	return 0;
 }
@@ -270,23 +277,22 @@ static int parse_named(struct parse *p, const json_t *j, enum resource r,
 		       const char *prefix)
 {
 	const char *name = json_get(j, "name", NULL);
+	CLEANUP_FREE char *what = NULL;
 
 	if (!name)
 		return refuse(p, "an object without a name");
-	add_leak(p, r, NULL, xasprintf("%s%s", prefix, name), NULL);
+	what = xasprintf("%s%s", prefix, name);
+	add_leak(p, r, NULL, what, NULL);
 	return 0;
 }
 
 static int parse_left(struct parse *p, const json_t *j)
 {
 	const char *exe = json_get(j, "exe", NULL);
-	CLEANUP_FREE char *more = NULL;
 
 	if (!exe)
 		return refuse(p, "a process without a name");
-	more = xasprintf(" (pid %lld) left running",
-			 (long long)json_get_int(j, "pid", 0));
-	add_leak(p, RESOURCE_CHILD, exe, xasprintf("process %s", exe), more);
+	add_leak(p, RESOURCE_CHILD, exe, exe, NULL);
 	return 0;
 }
 
@@ -294,9 +300,8 @@ static int parse_sysv(struct parse *p, const json_t *j)
 {
 	CLEANUP_FREE char *more = NULL;
 
-	more = xasprintf(" of %lld bytes", (long long)json_get_int(j, "size", 0));
-	add_leak(p, RESOURCE_SYSV_SHM, NULL, xstrdup("System V shared memory segment"),
-		 more);
+	more = xasprintf(", %lld bytes", (long long)json_get_int(j, "size", 0));
+	add_leak(p, RESOURCE_SYSV_SHM, NULL, "System V shared memory", more);
 	return 0;
 }
 
@@ -329,9 +334,9 @@ static int parse_line(struct parse *p, json_t *j, size_t offset)
 	if (!strcmp(type, "left"))
 		return parse_left(p, j);
 	if (!strcmp(type, "tmp"))
-		return parse_named(p, j, RESOURCE_TEMPFILE, "file /tmp/");
+		return parse_named(p, j, RESOURCE_TEMPFILE, "/tmp/");
 	if (!strcmp(type, "shm"))
-		return parse_named(p, j, RESOURCE_POSIX_SHM, "shared memory /dev/shm/");
+		return parse_named(p, j, RESOURCE_POSIX_SHM, "/dev/shm/");
 	if (!strcmp(type, "sysv"))
 		return parse_sysv(p, j);
 	if (!strcmp(type, "end"))

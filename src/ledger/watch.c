@@ -43,7 +43,7 @@ struct pids {
 
 struct ledger {
 	int fd; /* the text; its offset is the supervisor's and ours */
-	char *path, *tmpdir, *checkout;
+	char *path, *dir, *tmpdir, *checkout;
 	bool shared_watch;
 	struct shared before;
 	struct run_watch watch;
@@ -98,6 +98,7 @@ static void begin(struct ledger *l)
 	l->begun = true;
 	j = new_line("begin");
 	json_put_int(j, "version", 1);
+	json_put(j, "dir", l->dir);
 	json_put(j, "tmpdir", l->tmpdir);
 	json_put(j, "checkout", l->checkout);
 	add_line(l, j);
@@ -377,6 +378,7 @@ struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
 	l = xcalloc(1, sizeof(*l));
 	l->fd = fd;
 	l->path = path_join(opts->dir, LEDGER_FILE);
+	l->dir = resolve(opts->dir);
 	l->tmpdir = resolve(opts->tmpdir);
 	l->checkout = resolve(opts->checkout);
 	l->shared_watch = opts->shared_watch;
@@ -408,6 +410,7 @@ void ledger_free(struct ledger *l)
 	close(l->fd);
 	buf_release(&l->out);
 	free(l->path);
+	free(l->dir);
 	free(l->tmpdir);
 	free(l->checkout);
 	free(l->exited.v);

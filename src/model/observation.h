@@ -29,7 +29,7 @@ struct frame {
 struct leak {
 	enum resource resource;
 	char *signature; /* stable over runs, builds and line moves; see leak_sign() */
-	char *what;	 /* for people: "40 bytes", "fd -> data/log.txt" */
+	char *what;	 /* for people: "40 bytes", "data/log.txt" */
 	char *process;	 /* file name of the executable that held it */
 	struct frame *frames; /* innermost first; where it was acquired. May be none */
 	size_t nframes;

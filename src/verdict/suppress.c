@@ -37,35 +37,14 @@ static bool stack_matches(const char *pattern, const struct leak *l)
 	return false;
 }
 
-/*
- * Targets are written as "fd 3 -> data/log.txt", "socket tcp 127.0.0.1:80", "lock on
- * x.db", "file $TMPDIR/x": a pattern names all of it, or what follows these words.
- */
-static bool target_matches(const char *pattern, const char *target)
-{
-	static const char *const words[] = {"-> ",    "socket ",  "thread ", "lock on ",
-					    "child ", "process ", "file "};
-
-	if (!fnmatch(pattern, target, 0))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		const char *at = strstr(target, words[i]);
-		bool leads = at == target || (at && i == 0);
-
-		if (leads && !fnmatch(pattern, at + strlen(words[i]), 0))
-			return true;
-	}
-	return false;
-}
-
 /* As it was seen, or as the signature has it: without ids, and without remarks. */
 static bool leak_target_matches(const char *pattern, const struct leak *l)
 {
 	const char *stable = l->signature ? strchr(l->signature, '|') : NULL;
 
 	stable = stable ? strchr(stable + 1, '|') : NULL;
-	return (l->what && target_matches(pattern, l->what)) ||
-	       (stable && !l->nframes && target_matches(pattern, stable + 1));
+	return (l->what && !fnmatch(pattern, l->what, 0)) ||
+	       (stable && !l->nframes && !fnmatch(pattern, stable + 1, 0));
 }
 
 bool suppression_matches(const struct suppression *s, const struct leak *l)

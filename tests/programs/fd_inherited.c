@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-	int status = 1;
+	int status;
 	pid_t child;
 	int fd;
 
@@ -21,6 +21,7 @@ int main(int argc, char **argv)
 		execlp(argv[0], argv[0], "child", (char *)NULL);
 		_exit(127);
 	}
-	close(fd);
-	return waitpid(child, &status, 0) != child || status != 0;
+	if (waitpid(child, &status, 0) != child || status != 0)
+		return 1;
+	return close(fd) < 0;
 }

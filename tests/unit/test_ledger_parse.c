@@ -126,63 +126,45 @@ static void test_every_cut_and_insertion(void **state)
 	}
 }
 
+/* HOLDS one thing of the root's. */
+#define HELD(kind, to) HOLDS("{\"r\":\"" kind "\",\"fd\":5,\"to\":\"" to "\"}")
+
 static const struct {
 	const char *line;
-	const char *signature, *what; /* what NULL: the same as in the signature */
+	const char *signature; /* what people read is its end … */
+	const char *remark;    /* … and this */
 } leaks[] = {
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"/s/co/build/data.log\"}"),
-	 "fd|test|fd * -> build/data.log", "fd 5 -> build/data.log"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"/s/tmp/foo.Ab3xYz\"}"),
-	 "fd|test|fd * -> $TMPDIR/foo.*", "fd 5 -> $TMPDIR/foo.Ab3xYz"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"/s/copy/x\"}"),
-	 "fd|test|fd * -> /s/copy/x", "fd 5 -> /s/copy/x"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"pipe:[991]\"}"), "fd|test|fd * -> pipe",
-	 "fd 5 -> pipe"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"anon_inode:[eventpoll]\"}"),
-	 "fd|test|fd * -> eventpoll", "fd 5 -> eventpoll"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"anon_inode:inotify\"}"),
-	 "fd|test|fd * -> inotify", "fd 5 -> inotify"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"anon_inode:\"}"), "fd|test|fd * -> ",
-	 "fd 5 -> "},
+	{HELD("fd", "/s/co/build/data.log"), "fd|test|build/data.log", ""},
+	{HELD("fd", "/s/tmp/foo.Ab3xYz"), "fd|test|$TMPDIR/foo.*", ""},
+	{HELD("fd", "/s/tmp/x (deleted)"), "fd|test|$TMPDIR/x (deleted)", ""},
+	{HELD("fd", "/s/copy/x"), "fd|test|/s/copy/x", ""},
+	{HELD("fd", "pipe:[991]"), "fd|test|pipe", ""},
+	{HELD("fd", "anon_inode:[eventpoll]"), "fd|test|eventpoll", ""},
+	{HELD("fd", "anon_inode:inotify"), "fd|test|inotify", ""},
+	{HELD("fd", "anon_inode:"), "fd|test|", ""},
+	{HELD("fd", "/tmp/foo.abcdef (deleted)"), "fd|test|/tmp/foo.* (deleted)", ""},
 	/* Who it came from is no part of the signature: the parent may be gone. */
 	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"/s/co/a\",\"from\":\"bwrap\"}"),
-	 "fd|test|fd * -> a", "fd 5 -> a (inherited from bwrap)"},
-	{HOLDS("{\"r\":\"socket\",\"to\":\"tcp listening on 127.0.0.1:40123\"}"),
-	 "socket|test|socket tcp listening on 127.0.0.1:*",
-	 "socket tcp listening on 127.0.0.1:40123"},
-	{HOLDS("{\"r\":\"thread\",\"to\":\"worker12-3\"}"),
-	 "thread|test|thread worker*-*", "thread worker*-*"},
-	{HOLDS("{\"r\":\"zombie\",\"to\":\"sleep\"}"),
-	 "zombie|test|child sleep was never waited for",
-	 "child sleep was never waited for"},
-	{HOLDS("{\"r\":\"lock\",\"fd\":5,\"to\":\"/s/co/a.lock\"}"),
-	 "lock|test|lock on a.lock", "lock on a.lock"},
-	{ROOT "{\"t\":\"left\",\"pid\":9,\"exe\":\"sleep\"}\n",
-	 "child|sleep|process sleep", "process sleep (pid 9) left running"},
-	{ROOT FILES("\"foo.Ab3xYz\""), "tempfile|?|file $TMPDIR/foo.*",
-	 "file $TMPDIR/foo.Ab3xYz"},
-	{ROOT FILES("\"foo.Ivleet\""), "tempfile|?|file $TMPDIR/foo.*",
-	 "file $TMPDIR/foo.Ivleet"},
-	{ROOT FILES("\"a/foo-abcdef.txt\""), "tempfile|?|file $TMPDIR/a/foo-*.txt",
-	 "file $TMPDIR/a/foo-abcdef.txt"},
-	{ROOT FILES("\"tmp.abcdefghij/x.db\""), "tempfile|?|file $TMPDIR/tmp.*/x.db",
-	 "file $TMPDIR/tmp.abcdefghij/x.db"},
-	{ROOT FILES("\"report.json\""), "tempfile|?|file $TMPDIR/report.json",
-	 "file $TMPDIR/report.json"},
-	{ROOT FILES("\".abcdef\""), "tempfile|?|file $TMPDIR/.abcdef",
-	 "file $TMPDIR/.abcdef"},
-	{HOLDS("{\"r\":\"fd\",\"fd\":5,\"to\":\"/tmp/foo.abcdef (deleted)\"}"),
-	 "fd|test|fd * -> /tmp/foo.* (deleted)", "fd 5 -> /tmp/foo.abcdef (deleted)"},
-	{ROOT "{\"t\":\"shm\",\"name\":\"psm_1a2b3c4d\"}\n",
-	 "posix_shm|?|shared memory /dev/shm/psm_*",
-	 "shared memory /dev/shm/psm_1a2b3c4d"},
-	{ROOT "{\"t\":\"tmp\",\"name\":\"app.pid\"}\n", "tempfile|?|file /tmp/app.pid",
-	 "file /tmp/app.pid"},
-	{ROOT "{\"t\":\"shm\",\"name\":\"trap-4711\"}\n",
-	 "posix_shm|?|shared memory /dev/shm/trap-*", "shared memory /dev/shm/trap-4711"},
-	{ROOT "{\"t\":\"sysv\",\"size\":4096}\n",
-	 "sysv_shm|?|System V shared memory segment",
-	 "System V shared memory segment of 4096 bytes"},
+	 "fd|test|a", " (inherited from bwrap)"},
+	{HELD("socket", "tcp listening on 127.0.0.1:40123"),
+	 "socket|test|tcp listening on 127.0.0.1:*", ""},
+	{HELD("thread", "worker12-3"), "thread|test|worker*-*", ""},
+	{HELD("zombie", "sleep"), "zombie|test|sleep", ""},
+	{HELD("lock", "/s/co/a.lock"), "lock|test|a.lock", ""},
+	{ROOT "{\"t\":\"left\",\"pid\":9,\"exe\":\"sleep\"}\n", "child|sleep|sleep", ""},
+	{ROOT FILES("\"foo.Ab3xYz\""), "tempfile|?|$TMPDIR/foo.*", ""},
+	{ROOT FILES("\"foo.Ivleet\""), "tempfile|?|$TMPDIR/foo.*", ""},
+	{ROOT FILES("\"a/foo-abcdef.txt\""), "tempfile|?|$TMPDIR/a/foo-*.txt", ""},
+	{ROOT FILES("\"tmp.abcdefghij/x.db\""), "tempfile|?|$TMPDIR/tmp.*/x.db", ""},
+	{ROOT FILES("\"report.json\""), "tempfile|?|$TMPDIR/report.json", ""},
+	{ROOT FILES("\".abcdef\""), "tempfile|?|$TMPDIR/.abcdef", ""},
+	{ROOT "{\"t\":\"shm\",\"name\":\"psm_1a2b3c4d\"}\n", "posix_shm|?|/dev/shm/psm_*",
+	 ""},
+	{ROOT "{\"t\":\"tmp\",\"name\":\"app.pid\"}\n", "tempfile|?|/tmp/app.pid", ""},
+	{ROOT "{\"t\":\"shm\",\"name\":\"trap-4711\"}\n", "posix_shm|?|/dev/shm/trap-*",
+	 ""},
+	{ROOT "{\"t\":\"sysv\",\"size\":4096}\n", "sysv_shm|?|System V shared memory",
+	 ", 4096 bytes"},
 };
 
 static void test_leaks(void **state)
@@ -192,14 +174,43 @@ static void test_leaks(void **state)
 		CLEANUP_FREE char *lines =
 			xasprintf("%s%s%s", BEGIN, leaks[i].line, CANARY);
 		CLEANUP_FREE char *text = with_end(lines, 1);
+		CLEANUP_FREE char *what = xasprintf(
+			"%s%s", strrchr(leaks[i].signature, '|') + 1, leaks[i].remark);
 		CLEANUP(probe) struct probe p = {0};
 
 		parse(text, &p);
 		assert_int_equal(p.state, PROBE_COMPLETE);
 		assert_int_equal(p.nleaks, 1);
 		assert_string_equal(p.leaks[0].signature, leaks[i].signature);
-		assert_string_equal(p.leaks[0].what, leaks[i].what);
+		assert_string_equal(p.leaks[0].what, what);
 		assert_int_equal(p.leaks[0].units[0], 1);
+	}
+}
+
+/* LeakSanitizer holds its log at the exit. */
+static void test_files_of_detectors(void **state)
+{
+	static const char begin[] = "{\"t\":\"begin\",\"version\":1,\"dir\":\"/s\","
+				    "\"tmpdir\":\"/s/tmp\",\"checkout\":\"/s/co\"}\n";
+	static const struct {
+		const char *line;
+		size_t nleaks;
+	} cases[] = {
+		{HELD("fd", "/s/lsan/log.12"), 0}, {HELD("lock", "/s/lsan/log.12"), 0},
+		{HELD("fd", "/s/tmp/log.12"), 1},  {HELD("fd", "/s/co/log.12"), 1},
+		{HELD("fd", "/sub/log.12"), 1},	   {HELD("fd", "/s"), 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP_FREE char *lines =
+			xasprintf("%s%s%s", begin, cases[i].line, CANARY);
+		CLEANUP_FREE char *text = with_end(lines, 1);
+		CLEANUP(probe) struct probe p = {0};
+
+		parse(text, &p);
+		assert_int_equal(p.state, PROBE_COMPLETE);
+		assert_int_equal(p.nleaks, cases[i].nleaks);
 	}
 }
 
@@ -228,6 +239,7 @@ int main(void)
 		HARNESS_TEST(test_without_end),
 		HARNESS_TEST(test_every_cut_and_insertion),
 		HARNESS_TEST(test_leaks),
+		HARNESS_TEST(test_files_of_detectors),
 		HARNESS_TEST(test_units_and_notes),
 	};
 

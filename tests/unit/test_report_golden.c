@@ -43,8 +43,8 @@ static void hold(struct probe *p, const struct held *h)
 static const struct held
 	leak_here = {RESOURCE_HEAP, {"malloc", "leak_here", "work", "main"}, NULL, 1, 40},
 	old_leak = {RESOURCE_HEAP, {"malloc", "config_load", "main"}, NULL, 2, 96},
-	log_fd = {RESOURCE_FD, {NULL}, "fd 3 -> data/log.txt", 1, 0},
-	epoll_fd = {RESOURCE_FD, {NULL}, "fd 4 -> eventpoll", 1, 0};
+	log_fd = {RESOURCE_FD, {NULL}, "data/log.txt", 1, 0},
+	epoll_fd = {RESOURCE_FD, {NULL}, "eventpoll", 1, 0};
 
 /* held: in each measured cycle, or in the cycle `only` alone unless that is -1. */
 static void observe(struct observation *o, const char *detector, struct run_result run,
