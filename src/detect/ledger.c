@@ -30,7 +30,6 @@ static int ledger_prepare(struct detect_run *run, struct run_spec *spec, struct 
 		.dir = run->dir,
 		.tmpdir = run->tmpdir,
 		.checkout = run->checkout,
-		.shared_watch = run->alone,
 	};
 	struct ledger *l;
 

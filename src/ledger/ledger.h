@@ -3,8 +3,8 @@
  *
  * The watch side runs in the supervisor (see proc/proc.h): at each exit_group it reads
  * /proc/PID and writes one JSON line; at the root's end it adds what outlives the tree:
- * live descendants, files left in the scratch TMPDIR and /tmp, new objects in /dev/shm,
- * new System V segments. The read side parses that text.
+ * live descendants, files left in the scratch TMPDIR, what processes of this run have
+ * left in /tmp and /dev/shm, new System V segments. The read side parses that text.
  */
 #ifndef EXITPATH_LEDGER_LEDGER_H
 #define EXITPATH_LEDGER_LEDGER_H
@@ -26,10 +26,8 @@ struct ledger_opts {
 			    descriptor to it is not reported */
 	const char *tmpdir;   /* the run's private TMPDIR, watched for leftovers */
 	const char *checkout; /* paths below it are reported relative to it */
-	bool shared_watch; /* also compare /tmp and /dev/shm before and after: only when
-			      no other run of ours is going on at the same time */
 };
-/* Takes the before-snapshot of shared namespaces. */
+/* Takes the before-snapshot of System V segments. */
 struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err);
 const struct run_watch *ledger_watch(struct ledger *l);
 /* After the run, in the process that called ledger_new(): the text, empty when nothing

@@ -276,13 +276,32 @@ static int parse_files(struct parse *p, const json_t *j)
 static int parse_named(struct parse *p, const json_t *j, enum resource r,
 		       const char *prefix)
 {
-	const char *name = json_get(j, "name", NULL);
+	const char *name = json_get(j, "name", NULL), *exe = json_get(j, "exe", NULL);
 	CLEANUP_FREE char *what = NULL;
 
 	if (!name)
 		return refuse(p, "an object without a name");
 	what = xasprintf("%s%s", prefix, name);
-	add_leak(p, r, NULL, what, NULL);
+	if (json_get_bool(j, "old", false)) {
+		CLEANUP_FREE char *stable = steady(what);
+
+		strv_addf(&p->probe->notes,
+			  "%s uses %s, which was there before: not counted",
+			  exe ? exe : "?", stable);
+		return 0;
+	}
+	/* Who made it is no part of the signature: of several, any may be the first. */
+	add_leak(p, r, NULL, what, NULL)->process = xstrdup(exe);
+	return 0;
+}
+
+static int parse_hidden(struct parse *p, const json_t *j)
+{
+	const char *exe = json_get(j, "exe", NULL);
+
+	if (!exe)
+		return refuse(p, "a process without a name");
+	strv_addf(&p->probe->notes, "could not see which files %s makes", exe);
 	return 0;
 }
 
@@ -337,6 +356,8 @@ static int parse_line(struct parse *p, json_t *j, size_t offset)
 		return parse_named(p, j, RESOURCE_TEMPFILE, "/tmp/");
 	if (!strcmp(type, "shm"))
 		return parse_named(p, j, RESOURCE_POSIX_SHM, "/dev/shm/");
+	if (!strcmp(type, "hidden"))
+		return parse_hidden(p, j);
 	if (!strcmp(type, "sysv"))
 		return parse_sysv(p, j);
 	if (!strcmp(type, "end"))

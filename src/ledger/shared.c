@@ -9,9 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Our own scratch directories; the run's TMPDIR lies in one of them. */
-#define OWN_PREFIX "exitpath-"
-
 enum { MAX_DEPTH = 64, SYSV_CAP = 1 << 20 };
 
 static int compare(const void *a, const void *b)
@@ -25,31 +22,11 @@ static void sort(struct strv *s)
 		qsort(s->v, s->n, sizeof(*s->v), compare);
 }
 
-/* Files of others are not ours to report: any user may write to these directories. */
-static void list_owned(const char *path, struct strv *ret)
-{
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	struct stat st;
-
-	if (!dir)
-		return;
-	while ((e = readdir(dir))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		    !strncmp(e->d_name, OWN_PREFIX, strlen(OWN_PREFIX)))
-			continue;
-		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    st.st_uid == geteuid())
-			strv_add(ret, e->d_name);
-	}
-	closedir(dir);
-	sort(ret);
-}
-
-static void list_segments(struct shared *s)
+void segments_read(struct segments *s)
 {
 	CLEANUP(buf) struct buf text = {0};
 
+	*s = (struct segments){0};
 	if (read_file("/proc/sysvipc/shm", SYSV_CAP, &text, NULL) < 0)
 		return;
 	for (const char *line = buf_str(&text), *end; *line; line = end) {
@@ -57,42 +34,21 @@ static void list_segments(struct shared *s)
 
 		end = strchrnul(line, '\n');
 		if (procfs_sysv_line(line, (size_t)(end - line), &segment))
-			*VEC_ADD(s->segments, s->nsegments, s->segments_cap) = segment;
+			*VEC_ADD(s->v, s->n, s->cap) = segment;
 		end += *end == '\n';
 	}
 }
 
-void shared_read(struct shared *s, bool names)
+void segments_release(struct segments *s)
 {
-	*s = (struct shared){0};
-	list_segments(s);
-	if (names) {
-		list_owned("/tmp", &s->tmp);
-		list_owned("/dev/shm", &s->shm);
-	}
+	free(s->v);
+	*s = (struct segments){0};
 }
 
-void shared_release(struct shared *s)
+bool segment_known(const struct segments *s, int id)
 {
-	strv_release(&s->tmp);
-	strv_release(&s->shm);
-	free(s->segments);
-	*s = (struct shared){0};
-}
-
-void names_added(const struct strv *before, const struct strv *after,
-		 void (*each)(void *ctx, const char *name), void *ctx)
-{
-	for (size_t i = 0; i < after->n; i++)
-		if (!before->n || !bsearch(&after->v[i], before->v, before->n,
-					   sizeof(*before->v), compare))
-			each(ctx, after->v[i]);
-}
-
-bool segment_known(const struct shared *s, int id)
-{
-	for (size_t i = 0; i < s->nsegments; i++)
-		if (s->segments[i].id == id)
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].id == id)
 			return true;
 	return false;
 }

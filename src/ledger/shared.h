@@ -1,6 +1,6 @@
 /*
- * What outlives a process: files, shared memory. Namespaces that the whole machine
- * shares are compared before and after; the run's own TMPDIR is empty before.
+ * What outlives a process: System V segments, which are compared before and after, and
+ * files in the run's own TMPDIR, which is empty before. See names.h for /tmp.
  */
 #ifndef EXITPATH_LEDGER_SHARED_H
 #define EXITPATH_LEDGER_SHARED_H
@@ -10,20 +10,14 @@
 
 enum { LEFTOVERS_CAP = 1000 }; /* files of one directory tree that are listed */
 
-/* Names in /tmp and /dev/shm that belong to us, and System V segments. Sorted. */
-struct shared {
-	struct strv tmp, shm;
-	struct sysv_segment *segments;
-	size_t nsegments, segments_cap;
+struct segments {
+	struct sysv_segment *v;
+	size_t n, cap;
 };
 
-/* names: also list /tmp and /dev/shm; segments are cheap and always listed. */
-void shared_read(struct shared *s, bool names);
-void shared_release(struct shared *s);
-/* Calls each() for what is in after and not in before. */
-void names_added(const struct strv *before, const struct strv *after,
-		 void (*each)(void *ctx, const char *name), void *ctx);
-bool segment_known(const struct shared *s, int id);
+void segments_read(struct segments *s);
+void segments_release(struct segments *s);
+bool segment_known(const struct segments *s, int id);
 
 /*
  * Files and empty directories below dir, as paths relative to it, sorted; symbolic

@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "ledger/names.h"
 #include "ledger/shared.h"
 #include "ledger/snapshot.h"
 
@@ -44,8 +45,8 @@ struct pids {
 struct ledger {
 	int fd; /* the text; its offset is the supervisor's and ours */
 	char *path, *dir, *tmpdir, *checkout;
-	bool shared_watch;
-	struct shared before;
+	struct segments before;
+	struct shared_names names;
 	struct run_watch watch;
 	struct buf out;
 	uint64_t written; /* bytes already in fd */
@@ -301,29 +302,45 @@ static void add_leftovers(struct ledger *l)
 	add_line(l, j);
 }
 
-static void add_name(struct ledger *l, const char *type, const char *name)
+static void at_name(void *ctx, pid_t tid, int dirfd, const char *path)
 {
-	CLEANUP_JSON json_t *j = new_line(type);
+	struct ledger *l = ctx;
 
-	json_put(j, "name", name);
-	add_line(l, j);
+	shared_names_add(&l->names, tid, dirfd, path);
 }
 
-static void add_tmp(void *ctx, const char *name)
+/* What processes of this run put into /tmp and /dev/shm and what is still there. */
+static void add_names(struct ledger *l)
 {
-	add_name(ctx, "tmp", name);
-}
+	static const char *const types[SHARED_DIRS] = {"tmp", "shm"};
+	struct shared_names *s = &l->names;
 
-static void add_shm(void *ctx, const char *name)
-{
-	add_name(ctx, "shm", name);
+	shared_names_tidy(s);
+	for (size_t i = 0; i < s->n; i++) {
+		CLEANUP_JSON json_t *j = NULL;
+
+		if (!shared_name_exists(&s->v[i]))
+			continue;
+		j = new_line(types[s->v[i].dir]);
+		json_put(j, "name", s->v[i].name);
+		json_put(j, "exe", s->v[i].process);
+		if (s->v[i].was_there)
+			json_put_bool(j, "old", true);
+		add_line(l, j);
+	}
+	if (s->hidden[0]) {
+		CLEANUP_JSON json_t *j = new_line("hidden");
+
+		json_put(j, "exe", s->hidden);
+		add_line(l, j);
+	}
 }
 
 /* Segments name their creator: those of other programs are left out. */
-static void add_segments(struct ledger *l, const struct shared *after)
+static void add_segments(struct ledger *l, const struct segments *after)
 {
-	for (size_t i = 0; i < after->nsegments; i++) {
-		const struct sysv_segment *s = &after->segments[i];
+	for (size_t i = 0; i < after->n; i++) {
+		const struct sysv_segment *s = &after->v[i];
 		CLEANUP_JSON json_t *j = NULL;
 
 		if (s->removed || segment_known(&l->before, s->id) ||
@@ -339,17 +356,16 @@ static void at_end(void *ctx, const pid_t *left, size_t nleft)
 {
 	CLEANUP_JSON json_t *j = NULL;
 	struct ledger *l = ctx;
-	struct shared after;
+	struct segments after;
 
 	begin(l);
 	for (size_t i = 0; i < nleft; i++)
 		add_left(l, left[i]);
 	add_leftovers(l);
-	shared_read(&after, l->shared_watch);
-	names_added(&l->before.tmp, &after.tmp, add_tmp, l);
-	names_added(&l->before.shm, &after.shm, add_shm, l);
+	add_names(l);
+	segments_read(&after);
 	add_segments(l, &after);
-	shared_release(&after);
+	segments_release(&after);
 	j = new_line("end");
 	json_put_int(j, "exits", (int64_t)l->exits);
 	json_put_int(j, "offset", (int64_t)(l->written + l->out.len));
@@ -381,9 +397,9 @@ struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
 	l->dir = resolve(opts->dir);
 	l->tmpdir = resolve(opts->tmpdir);
 	l->checkout = resolve(opts->checkout);
-	l->shared_watch = opts->shared_watch;
-	l->watch = (struct run_watch){.at_exit = at_exit, .at_end = at_end, .ctx = l};
-	shared_read(&l->before, l->shared_watch);
+	l->watch = (struct run_watch){
+		.at_exit = at_exit, .at_end = at_end, .at_name = at_name, .ctx = l};
+	segments_read(&l->before);
 	return l;
 }
 
@@ -406,7 +422,8 @@ void ledger_free(struct ledger *l)
 {
 	if (!l)
 		return;
-	shared_release(&l->before);
+	segments_release(&l->before);
+	shared_names_release(&l->names);
 	close(l->fd);
 	buf_release(&l->out);
 	free(l->path);

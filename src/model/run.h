@@ -12,7 +12,7 @@
 
 /*
  * Called in the supervisor process of the run, which is single-threaded, while the
- * process concerned is stopped. Both must be quick and must not fail the run.
+ * process concerned is stopped. They must be quick and must not fail the run.
  */
 struct run_watch {
 	/* pid is about to exit with code; its /proc entry still shows what it holds. */
@@ -20,6 +20,13 @@ struct run_watch {
 	/* The root process has ended; left[] still live (after a short grace). */
 	void (*at_end)(void *ctx, const pid_t *left, size_t nleft);
 	void *ctx;
+	/*
+	 * The thread tid is about to make a name in the file system: a file, directory,
+	 * link, socket. path is relative to its dirfd, or to its working directory with
+	 * AT_FDCWD; NULL: it cannot be read. The call may still fail. NULL: not wanted;
+	 * each such call costs a stop.
+	 */
+	void (*at_name)(void *ctx, pid_t tid, int dirfd, const char *path);
 };
 
 struct run_spec {

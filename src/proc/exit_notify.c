@@ -1,23 +1,22 @@
 /*
- * The filter asks for a user notification (seccomp_unotify(2)) on exit_group and on
- * nothing else: the process stops inside the system call, with all it holds still in
- * place, the supervisor looks at /proc/PID and lets the call continue. ptrace would do
- * the same but takes it away from LeakSanitizer and gdb, and stops at every signal.
+ * The filter asks for a user notification (seccomp_unotify(2)) on exit_group: the process
+ * stops inside the system call, with all it holds still in place, the supervisor looks at
+ * /proc/PID and lets the call continue. ptrace would do the same but takes it away from
+ * LeakSanitizer and gdb, and stops at every signal.
  *
- * The filter looks at architecture and number alone, for which the kernel keeps a
- * bitmap of calls that are always allowed (since 5.11): other calls cost nothing.
+ * A watch that wants names also sees the calls that make a name in the file system: who
+ * made a file cannot be told afterwards. Of the templates of mkstemp() in a stack frame,
+ * and of Python's, nothing is left in memory when the process exits.
  */
 #include "proc/exit_notify.h"
 
 #include "base/fs.h"
+#include "proc/notify_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include <limits.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* linux/seccomp.h of Linux 5.19 and 6.6 */
@@ -36,46 +37,20 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
-#define LOAD(field) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, field))
-/* In place of a comparison: the value skips `yes` or `no` instructions. */
-#define JUMP_EQ(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
-#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, (action))
-
-/* exit_group by architecture: arch/<arch>/…/syscall*.tbl of Linux. */
-static const struct sock_filter filter[] = {
-#if defined(__x86_64__)
-	LOAD(arch),
-	JUMP_EQ(AUDIT_ARCH_X86_64, 0, 3),
-	LOAD(nr),
-	JUMP_EQ(231, 4, 0),
-	JUMP_EQ(0x40000000 | 231, 3, 4), /* x32 */
-	JUMP_EQ(AUDIT_ARCH_I386, 0, 3),
-	LOAD(nr),
-	JUMP_EQ(252, 0, 1),
-	ANSWER(SECCOMP_RET_USER_NOTIF),
-	ANSWER(SECCOMP_RET_ALLOW),
-#elif defined(__aarch64__)
-	LOAD(arch),	    JUMP_EQ(AUDIT_ARCH_AARCH64, 0, 2), LOAD(nr),
-	JUMP_EQ(94, 3, 4),  JUMP_EQ(AUDIT_ARCH_ARM, 0, 3),     LOAD(nr),
-	JUMP_EQ(248, 0, 1), ANSWER(SECCOMP_RET_USER_NOTIF),    ANSWER(SECCOMP_RET_ALLOW),
-#else
-	ANSWER(SECCOMP_RET_ALLOW),
-#endif
-};
+enum { READ_CHUNK = 4096 }; /* no page is smaller */
 
 /* Some flags are younger than the call: without WAIT_KILLABLE_RECV a signal handler
  * may interrupt the stop, and exit_group starts anew and notifies again. SPEC_ALLOW
  * keeps kernels before 5.16 from slowing the program down for having a filter. */
-static int install(void)
+static int install(struct sock_filter *filter, unsigned n)
 {
 	static const unsigned long flags[] = {
 		SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
 		SECCOMP_FILTER_FLAG_SPEC_ALLOW,
 	};
 	struct sock_fprog prog = {
-		.len = sizeof(filter) / sizeof(filter[0]),
-		.filter = (struct sock_filter *)(uintptr_t)filter,
+		.len = (unsigned short)n,
+		.filter = filter,
 	};
 	long fd = -1;
 
@@ -109,15 +84,17 @@ static int send_fd(int socket, int fd)
 	return sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-int exit_notify_install(int socket)
+int exit_notify_install(int socket, bool names)
 {
+	struct sock_filter filter[NOTIFY_FILTER_MAX];
+	unsigned n = notify_filter(filter, names);
 	int fd;
 
-	if (ARRAY_SIZE(filter) == 1) { /* nobody wrote one for this architecture */
+	if (!n || n > NOTIFY_FILTER_MAX) {
 		errno = ENOTSUP;
 		return -1;
 	}
-	fd = install();
+	fd = install(filter, n);
 	/*
 	 * Unprivileged, a filter needs no_new_privs. With CAP_SYS_ADMIN it does not, and
 	 * then we leave it alone: it takes setuid programs (sudo, ping, postgres helpers)
@@ -125,7 +102,7 @@ int exit_notify_install(int socket)
 	 */
 	if (fd < 0 && errno == EACCES &&
 	    prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0)
-		fd = install();
+		fd = install(filter, n);
 	if (fd < 0)
 		return -1;
 	return send_fd(socket, fd); /* the listener itself is CLOEXEC */
@@ -244,25 +221,94 @@ static bool already_seen(struct exit_notify *n, pid_t pid, int pidfd)
 	return false;
 }
 
+/* Reads a string of the process. False: it cannot be read, or is longer than a path. */
+static bool read_string(pid_t pid, uint64_t at, char *ret, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		/* To the end of the page: the next one may not be there. */
+		size_t chunk = READ_CHUNK - (size_t)((at + len) % READ_CHUNK);
+		struct iovec to = {ret + len, chunk < size - len ? chunk : size - len};
+		struct iovec from = {(void *)(uintptr_t)(at + len), to.iov_len};
+		ssize_t n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+
+		if (n <= 0)
+			return false;
+		if (memchr(ret + len, '\0', (size_t)n))
+			return true;
+		len += (size_t)n;
+	}
+	return false;
+}
+
+enum path_state { PATH_READ, PATH_HIDDEN, PATH_NONE };
+
+/* The path of a Unix socket; others make no name. */
+static enum path_state read_address(pid_t pid, uint64_t at, uint64_t size, char *ret)
+{
+	struct sockaddr_un a = {0};
+	struct iovec to = {&a, size < sizeof(a) ? (size_t)size : sizeof(a)};
+	struct iovec from = {(void *)(uintptr_t)at, to.iov_len};
+
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) < 0)
+		return PATH_HIDDEN;
+	if (a.sun_family != AF_UNIX || !a.sun_path[0])
+		return PATH_NONE;
+	memcpy(ret, a.sun_path, sizeof(a.sun_path));
+	ret[sizeof(a.sun_path)] = '\0';
+	return PATH_READ;
+}
+
+static void show_name(struct exit_notify *n, const struct seccomp_notif *req,
+		      const struct name_call *c)
+{
+	char path[PATH_MAX];
+	const __u64 *args = req->data.args;
+	pid_t tid = (pid_t)req->pid;
+	int dirfd = c->dirfd < 0 ? AT_FDCWD : (int)args[c->dirfd];
+	enum path_state state;
+
+	if (c->is_address)
+		state = read_address(tid, args[c->path], args[c->path + 1], path);
+	else if (read_string(tid, args[c->path], path, sizeof(path)))
+		state = PATH_READ;
+	else
+		state = PATH_HIDDEN;
+	if (state != PATH_NONE &&
+	    ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) == 0)
+		n->watch->at_name(n->watch->ctx, tid, dirfd,
+				  state == PATH_READ ? path : NULL);
+}
+
+static void show_exit(struct exit_notify *n, const struct seccomp_notif *req)
+{
+	int pidfd = -1;
+	pid_t pid = resolve((pid_t)req->pid, &pidfd);
+
+	/* Valid after the pid was looked up: then it was this process that we found. */
+	if (pid < 0 || ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) < 0) {
+		fd_cleanup(&pidfd);
+		return;
+	}
+	if (!already_seen(n, pid, pidfd))
+		n->watch->at_exit(n->watch->ctx, pid, (int)(req->data.args[0] & 0xff),
+				  pid == n->root);
+}
+
 int exit_notify_serve(struct exit_notify *n)
 {
 	struct seccomp_notif req;
 	struct seccomp_notif_resp resp = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-	int pidfd = -1;
-	pid_t pid;
+	struct name_call call;
 
 	memset(&req, 0, sizeof(req)); /* the kernel insists */
 	if (ioctl(n->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) < 0)
 		return errno == ENOENT || errno == EINTR || errno == EAGAIN ? 0 : -1;
-	pid = resolve((pid_t)req.pid, &pidfd);
-	/* Valid after the pid was looked up: then it was this process that we found. */
-	if (pid > 0 && ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req.id) == 0) {
-		if (!already_seen(n, pid, pidfd))
-			n->watch->at_exit(n->watch->ctx, pid,
-					  (int)(req.data.args[0] & 0xff), pid == n->root);
-	} else {
-		fd_cleanup(&pidfd);
-	}
+	if (notify_name_call(&req.data, &call))
+		show_name(n, &req, &call);
+	else
+		show_exit(n, &req);
 	resp.id = req.id;
 	if (ioctl(n->fd, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 && errno != ENOENT)
 		return -1;

@@ -1,6 +1,7 @@
 /*
- * A seccomp filter that stops each process of a tree at its exit_group until the
- * supervisor has looked at it. Internal to proc.
+ * A seccomp filter that stops each process of a tree at its exit_group, and where it
+ * makes a name in the file system, until the supervisor has looked at it. Internal to
+ * proc.
  */
 #ifndef EXITPATH_PROC_EXIT_NOTIFY_H
 #define EXITPATH_PROC_EXIT_NOTIFY_H
@@ -9,7 +10,7 @@
 
 /* In the child, before exec: installs the filter for it and all its descendants, and
  * sends the listener through a socket. 0, or -1 with errno. Async-signal-safe. */
-int exit_notify_install(int socket);
+int exit_notify_install(int socket, bool names);
 /* In the supervisor, once the child has exec'ed: the listener, or -1. */
 int exit_notify_receive(int socket);
 

@@ -177,7 +177,7 @@ static struct spawn_failure child(const struct spawn *s, const struct plan *p)
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (s->cwd && chdir(s->cwd) < 0)
 		return (struct spawn_failure){SPAWN_CHDIR, errno};
-	if (s->watch && exit_notify_install(s->watch_fd) < 0)
+	if (s->watch && exit_notify_install(s->watch_fd, s->names) < 0)
 		return (struct spawn_failure){SPAWN_SECCOMP, errno};
 	return (struct spawn_failure){SPAWN_EXEC, exec_plan(p, s)};
 }

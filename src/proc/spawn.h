@@ -28,6 +28,7 @@ struct spawn {
 	int in, out, err;
 	bool session; /* a session and process group of its own, and no core files */
 	bool watch;   /* install the exit filter … */
+	bool names;   /* … which sees names made, too … */
 	int watch_fd; /* … and send its listener through this socket */
 };
 

@@ -160,6 +160,7 @@ static void start(struct supervisor *s)
 		.err = err,
 		.session = true,
 		.watch = s->spec->watch != NULL,
+		.names = s->spec->watch && s->spec->watch->at_name,
 		.watch_fd = socket,
 	};
 	s->started = clock_us();

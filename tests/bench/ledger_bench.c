@@ -29,7 +29,7 @@ static double measure(const char *dir, bool watched)
 	spec.cwd = xstrdup("/");
 	spec.dir = xstrdup(dir);
 	if (watched) {
-		const struct ledger_opts opts = {dir, tmp, dir, true};
+		const struct ledger_opts opts = {dir, tmp, dir};
 
 		ledger = ledger_new(&opts, &err);
 		if (!ledger)
