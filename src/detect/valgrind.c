@@ -54,6 +54,7 @@ static void wrap(struct run_spec *spec, const char *valgrind, const char *dir)
 		"--errors-for-leak-kinds=definite,indirect,possible",
 		"--gen-suppressions=no",
 		"--log-file=/dev/null",
+		"--vgdb=no", /* its pipes in TMPDIR outlive what is killed */
 		"--xml=yes",
 	};
 	size_t at = 0;
