@@ -6,10 +6,13 @@
  *
  *	exe /absolute/path
  *	ppid 123
+ *	suppressions
  *	instrumented asan|lsan|none
  *	exit normal
  *
- * The last line comes from the destructor, so that it tells a process that ran its exit
+ * The third is there when the process has leak suppressions, compiled in or in the
+ *options as it sees them: they match functions by name, so that its report needs names.
+ *The last line comes from the destructor, so that it tells a process that ran its exit
  * handlers, and had its leak check turned off, from one that left through _exit().
  * The host expects a report with the canary from each pid whose last block says asan or
  * lsan and which left through exit(). An exec keeps the pid and appends another block; a
@@ -25,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,6 +43,7 @@
 void __asan_init(void) OPTIONAL;
 void __lsan_init(void) OPTIONAL;
 void __lsan_do_leak_check(void) OPTIONAL;
+const char *__lsan_default_suppressions(void) OPTIONAL; /* the program's, not a default */
 /* NOLINTEND(bugprone-reserved-identifier) */
 
 __attribute__((visibility("default"), noinline)) void exitpath_canary(void);
@@ -116,6 +121,23 @@ static const char *instrumented(void)
 	return instrumented_static();
 }
 
+/* "suppressions=…", but not "print_suppressions=1", which the host sets. */
+static int names_suppressions(const char *variable)
+{
+	static const char name[] = "suppressions=";
+	const char *value = getenv(variable), *at = value;
+
+	while (at && (at = strstr(at, name)) && at > value && at[-1] == '_')
+		at += sizeof(name) - 1;
+	return at != NULL;
+}
+
+static int suppresses(void)
+{
+	return __lsan_default_suppressions || names_suppressions("LSAN_OPTIONS") ||
+	       names_suppressions("ASAN_OPTIONS") || names_suppressions("UBSAN_OPTIONS");
+}
+
 /* Past RLIMIT_FSIZE a write would kill the process. */
 static int may_write(void)
 {
@@ -158,6 +180,7 @@ static void record_write(const char *dir)
 	line_add_exe(&block);
 	line_add(&block, "\nppid ");
 	line_add_number(&block, syscall(SYS_getppid));
+	line_add(&block, suppresses() ? "\nsuppressions" : "");
 	line_add(&block, "\ninstrumented ");
 	line_add(&block, instrumented());
 	line_add(&block, "\n");

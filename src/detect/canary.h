@@ -25,7 +25,8 @@ struct start_record {
 	pid_t pid, ppid;
 	char *exe; /* absolute path as /proc/PID/exe gave it */
 	enum instrumented instrumented;
-	bool exited; /* it ran its exit handlers: it did not leave through _exit() */
+	bool by_name; /* it has leak suppressions, which match functions by name */
+	bool exited;  /* it ran its exit handlers: it did not leave through _exit() */
 };
 
 struct start_records {

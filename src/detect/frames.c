@@ -95,26 +95,43 @@ static void place_file(struct frame *f, const char *file, const char *module,
 		f->project = below(clean_module, checkout) != NULL;
 }
 
-static void frame_fill(struct frame *f, const struct raw_frame *raw, const char *checkout,
-		       struct symbols *symbols)
+static void add_frame(struct leak *l, const struct raw_frame *raw, const char *checkout)
 {
-	CLEANUP_FREE char *function = NULL, *file = NULL;
-	unsigned line = 0;
+	struct frame *f = leak_frame(l);
 
-	if (!raw->function && raw->module && raw->offset && symbols)
-		symbols_find(symbols, raw->module, raw->offset, &function, &file, &line);
-	f->line = raw->file ? raw->line : line;
-	place_file(f, raw->file ? raw->file : file, raw->module, checkout);
-	f->function = raw->function ? xstrdup(raw->function) : TAKE_PTR(function);
+	f->line = raw->file ? raw->line : 0;
+	place_file(f, raw->file, raw->module, checkout);
+	f->function = xstrdup(raw->function);
 	f->module = raw->module ? xstrdup(path_base(raw->module)) : NULL;
 	f->offset = raw->offset;
+}
+
+/* An address stands for a frame of each function that was inlined there. */
+static void add_frames(struct leak *l, const struct raw_frame *raw, const char *checkout,
+		       struct symbols *symbols)
+{
+	const struct symbol_place *places;
+	size_t n = 0;
+
+	if (!raw->function && raw->module && raw->offset && symbols)
+		n = symbols_find(symbols, raw->module, raw->offset, &places);
+	for (size_t i = 0; i < n && l->nframes < FRAMES_MAX; i++) {
+		struct raw_frame named = *raw;
+
+		named.function = places[i].function;
+		named.file = places[i].file;
+		named.line = places[i].line;
+		add_frame(l, &named, checkout);
+	}
+	if (!n && l->nframes < FRAMES_MAX)
+		add_frame(l, raw, checkout);
 }
 
 void frames_fill(struct leak *l, const struct raw_stack *s, const char *checkout,
 		 struct symbols *symbols)
 {
 	for (size_t i = 0; i < s->n; i++)
-		frame_fill(leak_frame(l), &s->frames[i], checkout, symbols);
+		add_frames(l, &s->frames[i], checkout, symbols);
 }
 
 char *frames_place(const struct raw_stack *s, const char *checkout,

@@ -91,17 +91,41 @@ static void set_environment(struct lsan_run *state, struct run_spec *spec,
 	}
 }
 
+/*
+ * The planted leak makes each process write a report, and naming its functions costs
+ * ten times what the process does: collect() names them, if there is anything to show.
+ * Suppressions by name need the names within the process.
+ */
+static enum lsan_detail detail_of(const struct detect_run *run, const struct strv *env)
+{
+	static const char *const names[] = {"LSAN_OPTIONS", "ASAN_OPTIONS",
+					    "UBSAN_OPTIONS"};
+
+	if (run->precise)
+		return LSAN_WHOLE;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *value = env_get(env, names[i]);
+
+		if (value && lsan_options_need_names(value))
+			return LSAN_NAMES;
+	}
+	return LSAN_ADDRESSES;
+}
+
 static int lsan_prepare(struct detect_run *run, struct run_spec *spec, struct err *err)
 {
 	CLEANUP_FREE char *dir = path_join(run->dir, "lsan");
 	CLEANUP_FREE char *log = path_join(dir, "log");
-	CLEANUP_FREE char *options = lsan_options_ours(log, run->precise);
+	enum lsan_detail detail = detail_of(run, &spec->env);
+	CLEANUP_FREE char *options = lsan_options_ours(log, detail);
 	struct lsan_run *state;
 
 	if (make_dirs(dir, 0777, err) < 0 || canary_preload(dir, &spec->env, err) < 0)
 		return -1;
 	state = xcalloc(1, sizeof(*state));
 	state->dir = TAKE_PTR(dir);
+	state->cwd = xstrdup(spec->cwd);
+	state->named = detail != LSAN_ADDRESSES;
 	state->root_static = program_is_static(spec);
 	set_environment(state, spec, options);
 	run->state = state;

@@ -218,23 +218,42 @@ char *lsan_options_fault(const char *value, const char *cwd)
 
 static const char ours[] =
 	"exitcode=0:abort_on_error=1:log_exe_name=0:log_to_syslog=0:detect_leaks=1:"
-	"leak_check_at_exit=1:symbolize=1:color=never:verbosity=0:help=0:max_leaks=0:"
+	"leak_check_at_exit=1:color=never:verbosity=0:help=0:max_leaks=0:"
 	"report_objects=0:print_suppressions=1:strip_path_prefix=\"\":"
 	"malloc_context_size=30:print_summary=1:print_module_map=0:sleep_before_dying=0:"
 	"print_cmdline=0:stack_trace_format=\"" LSAN_FRAME_FORMAT "\"";
 
-char *lsan_options_ours(const char *log_path, bool whole_stacks)
+char *lsan_options_ours(const char *log_path, enum lsan_detail detail)
 {
 	const char *quote = strchr(log_path, '"') ? "'" : "\"";
 
-	return xasprintf("%s:fast_unwind_on_malloc=%d:log_path=%s%s%s", ours,
-			 !whole_stacks, quote, log_path, quote);
+	return xasprintf("%s:symbolize=%d:fast_unwind_on_malloc=%d:log_path=%s%s%s", ours,
+			 detail != LSAN_ADDRESSES, detail != LSAN_WHOLE, quote, log_path,
+			 quote);
+}
+
+bool lsan_options_need_names(const char *value)
+{
+	static const char *const with_names[] = {"suppressions", "include",
+						 "include_if_exists", NULL};
+
+	while (*(value += strspn(value, separators))) {
+		struct option o;
+
+		if (option_read(value, &o))
+			return false;
+		if (o.value_len && in_list(o.name, o.name_len, with_names))
+			return true;
+		value = o.end;
+	}
+	return false;
 }
 
 static bool is_ours(const struct option *o)
 {
-	static const char *const more[] = {"log_path", "fast_unwind_on_malloc", "include",
-					   "include_if_exists", NULL};
+	static const char *const more[] = {
+		"log_path", "symbolize",	 "fast_unwind_on_malloc",
+		"include",  "include_if_exists", NULL};
 	const char *p = ours;
 	struct option own;
 

@@ -8,11 +8,21 @@
 
 #include <stdbool.h>
 
+/* What a report holds, and what it costs each process that ends (measured: gcc 12). */
+enum lsan_detail {
+	LSAN_ADDRESSES, /* modules and offsets: 1 ms */
+	LSAN_NAMES,	/* functions and lines, by the runtime: 80 ms */
+	LSAN_WHOLE,	/* and unwound slowly, by tables, at each allocation */
+};
+
 /*
  * All that a report needs, as options to append: the last value wins. log_path without
- * the ".PID" that the runtime adds; whole_stacks: unwind slowly and by tables.
+ * the ".PID" that the runtime adds.
  */
-char *lsan_options_ours(const char *log_path, bool whole_stacks);
+char *lsan_options_ours(const char *log_path, enum lsan_detail detail);
+
+/* Does value name suppressions, or a file that may? They match functions by name. */
+bool lsan_options_need_names(const char *value);
 
 /* What would make the runtime end before main(): "exitcode=xx: not a number". NULL:
  * nothing. cwd is where relative files are looked for. The caller frees. */

@@ -34,6 +34,7 @@ struct collection {
 	char *stray;   /* a runtime's text on stdout or stderr of … */
 	int stray_pid; /* … this process, which has no log; 0: not known */
 	struct symbols *symbols;
+	bool bare; /* leaks stay without names */
 	struct probe *probe;
 };
 
@@ -285,7 +286,80 @@ static void judge_processes(struct collection *c)
 		worsen_silent(c, "a program", c->stray_pid, c->stray);
 }
 
+/* --- names ------------------------------------------------------------------------ */
+
+/* Suppressions that match functions by name did nothing in a run without names: those
+ * compiled in, those that the command itself asks for. */
+static bool suppresses_by_name(const struct collection *c)
+{
+	static const char *const hooks[] = {"__lsan_default_suppressions",
+					    "__lsan_default_options",
+					    "__asan_default_options"};
+
+	for (size_t i = 0; i < c->records.n; i++) {
+		const struct start_record *r = &c->records.v[i];
+
+		if (r->instrumented == INSTRUMENTED_NONE)
+			continue;
+		if (r->by_name)
+			return true;
+		/* Within a static runtime they are not seen from outside. */
+		for (size_t k = 0; k < ARRAY_SIZE(hooks); k++)
+			if (symbols_defines(c->symbols, r->exe, hooks[k]))
+				return true;
+	}
+	return false;
+}
+
+static void look_up_all(struct collection *c)
+{
+	const struct symbol_place *places;
+
+	for (size_t i = 0; i < c->nlogs; i++) {
+		const struct lsan_log *log = &c->logs[i].log;
+
+		for (size_t k = 0; k < log->nleaks; k++) {
+			const struct raw_stack *s = &log->leaks[k].stack;
+
+			for (size_t f = 0; f < s->n; f++)
+				if (s->frames[f].module && s->frames[f].offset)
+					symbols_find(c->symbols, s->frames[f].module,
+						     s->frames[f].offset, &places);
+		}
+	}
+}
+
+/*
+ * All leaks get their names here, or none, so that those of one run compare with those
+ * of another; the engine measures those without names once more, `precise`.
+ */
+static void choose_names(struct collection *c)
+{
+	bool leaks = false;
+
+	for (size_t i = 0; i < c->nlogs; i++)
+		leaks |= c->logs[i].log.nleaks > 0;
+	if (!leaks || c->state->named)
+		return;
+	if (!suppresses_by_name(c))
+		look_up_all(c);
+	else
+		c->bare = true;
+	c->bare |= symbols_incomplete(c->symbols);
+}
+
 /* --- leaks ------------------------------------------------------------------------ */
+
+/* The one suppression that every runtime has, for a bug of old C libraries
+ * (kStdSuppressions of lsan_common.cpp). */
+static bool suppressed_by_default(const struct leak *l)
+{
+	for (size_t i = 0; i < l->nframes; i++)
+		if (l->frames[i].function &&
+		    strstr(l->frames[i].function, "tls_get_addr"))
+			return true;
+	return false;
+}
 
 /* A forked child's log has no record: the program is one whose file is in its stacks. */
 static const struct start_record *guess_owner(const struct collection *c,
@@ -319,7 +393,12 @@ static void add_leak(struct collection *c, struct probe *p, const char *process,
 	l->process = xstrdup(process);
 	l->what = xasprintf("%" PRIu64 " bytes%s", src->bytes,
 			    src->direct ? "" : ", in a cycle");
-	frames_fill(l, &src->stack, c->checkout, c->symbols);
+	frames_fill(l, &src->stack, c->checkout, c->bare ? NULL : c->symbols);
+	if (!c->state->named && suppressed_by_default(l)) {
+		leak_release(l);
+		p->nleaks--;
+		return;
+	}
 	leak_sign(l);
 }
 
@@ -421,6 +500,7 @@ static int collect(struct collection *c, const char *run_dir, struct err *err)
 	if (c->state->refused)
 		probe_worsen(c->probe, PROBE_SILENT, xstrdup(c->state->refused));
 	judge_processes(c);
+	choose_names(c);
 	collect_leaks(c);
 	add_notes(c);
 	add_files(c);
@@ -447,7 +527,7 @@ int lsan_collect(struct detect_run *run, const struct run_result *result,
 		.state = state,
 		.result = result,
 		.checkout = run->checkout,
-		.symbols = symbols_new(),
+		.symbols = symbols_new(state->cwd),
 		.probe = ret,
 	};
 	int rc = collect(&c, run->dir, err);
@@ -455,6 +535,7 @@ int lsan_collect(struct detect_run *run, const struct run_result *result,
 	collection_release(&c);
 	free(state->refused);
 	free(state->dir);
+	free(state->cwd);
 	free(state);
 	run->state = NULL;
 	return rc;

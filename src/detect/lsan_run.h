@@ -6,8 +6,10 @@
 
 struct lsan_run {
 	char *dir;     /* <run>/lsan: logs, start records, the canary's library */
+	char *cwd;     /* of the command */
 	char *refused; /* a value of the user's that the runtime would choke on */
 	bool root_static;
+	bool named; /* the runtime itself names functions */
 };
 
 int lsan_collect(struct detect_run *run, const struct run_result *result,

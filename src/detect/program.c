@@ -36,7 +36,7 @@ static bool path_is_static(const char *cwd, const char *dir, size_t len, const c
 					  ? xasprintf("%.*s/%s", (int)len, dir, name)
 					  : xasprintf("%s/%.*s%s%s", cwd, (int)len, dir,
 						      len ? "/" : "", name);
-	CLEANUP_FD int fd = access(path, X_OK) == 0 ? open_regular(path) : -1;
+	CLEANUP_FD int fd = access(path, X_OK) == 0 ? open_regular(path, 0) : -1;
 
 	*ret_found = fd >= 0;
 	return fd >= 0 && is_static_elf(fd);

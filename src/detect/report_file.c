@@ -11,11 +11,14 @@
 
 enum { PIECE = 1 << 16, PID_LIMIT = 1 << 22 /* PID_MAX_LIMIT of Linux */ };
 
-int open_regular(const char *path)
+int open_regular(const char *path, int flags)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	struct stat st;
 
+	/* A link, a socket. */
+	if (fd < 0 && (errno == ENXIO || (errno == ELOOP && (flags & O_NOFOLLOW))))
+		errno = EINVAL;
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
 		close(fd);
 		errno = EINVAL;
@@ -26,7 +29,7 @@ int open_regular(const char *path)
 
 int read_regular(const char *path, size_t cap, struct buf *out)
 {
-	CLEANUP_FD int fd = open_regular(path);
+	CLEANUP_FD int fd = open_regular(path, O_NOFOLLOW);
 
 	return fd < 0 ? -1 : read_fd(fd, cap, out);
 }
@@ -34,7 +37,7 @@ int read_regular(const char *path, size_t cap, struct buf *out)
 int feed_regular(const char *path, uint64_t cap,
 		 void (*feed)(void *ctx, const char *data, size_t len), void *ctx)
 {
-	CLEANUP_FD int fd = open_regular(path);
+	CLEANUP_FD int fd = open_regular(path, O_NOFOLLOW);
 	CLEANUP_FREE char *piece = xcalloc(1, PIECE);
 	uint64_t done = 0;
 

@@ -1,5 +1,5 @@
 /* Report files are written next to the program under test, which may put anything in
- * their place: only regular files are read, without waiting and without following. */
+ * their place: only regular files are read, without waiting, and no link is followed. */
 #ifndef EXITPATH_DETECT_REPORT_FILE_H
 #define EXITPATH_DETECT_REPORT_FILE_H
 
@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-int open_regular(const char *path); /* -1 with errno; the fd is CLOEXEC */
+/* flags: O_NOFOLLOW, or 0 for programs and libraries. -1 with errno, EINVAL for what is
+ * no regular file; the fd is CLOEXEC. */
+int open_regular(const char *path, int flags);
 int read_regular(const char *path, size_t cap, struct buf *out); /* 0, or -1 */
 /* Hands the file to feed() piece by piece, at most cap bytes. 0, or -1 with errno. */
 int feed_regular(const char *path, uint64_t cap,

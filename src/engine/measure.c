@@ -322,7 +322,18 @@ static void today(char ret[11])
 	strftime(ret, 11, "%Y-%m-%d", &tm);
 }
 
-/* A new heap leak whose cheap stack ended before it reached code of the project. */
+/* No name at all: where names matter, for suppressions, they cost too much to have them
+ * in each run. */
+static bool nameless(const struct leak *l)
+{
+	for (size_t i = 0; i < l->nframes; i++)
+		if (l->frames[i].function)
+			return false;
+	return l->nframes > 0;
+}
+
+/* A leak without names, or a new one whose cheap stack ended before it reached code of
+ * the project. */
 static bool wants_precise(const struct detector *d, const struct check *c)
 {
 	if (!d->has_precise)
@@ -331,7 +342,10 @@ static bool wants_precise(const struct detector *d, const struct check *c)
 		const struct finding *f = &c->findings[i];
 		const struct frame *top = leak_top_frame(&f->leak);
 
-		if (f->class == FINDING_NEW && !(top && top->project))
+		if (f->class == FINDING_SUPPRESSED)
+			continue;
+		if (nameless(&f->leak) ||
+		    (f->class == FINDING_NEW && !(top && top->project)))
 			return true;
 	}
 	return false;

@@ -55,6 +55,28 @@ static void test_faults(void **state)
 	}
 }
 
+static void test_need_of_names(void **state)
+{
+	static const struct {
+		const char *value;
+		bool needs;
+	} cases[] = {
+		{"", false},
+		{"print_suppressions=1:exitcode=0", false},
+		{"exitcode=0:suppressions=s", true},
+		{"suppressions='a b'", true},
+		{"suppressions=", false},
+		{"a=b,include=o", true},
+		{"include_if_exists=o", true},
+		{"garbage", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (lsan_options_need_names(cases[i].value) != cases[i].needs)
+			fail_msg("'%s'", cases[i].value);
+}
+
 static void test_strip(void **state)
 {
 	static const struct {
@@ -79,8 +101,8 @@ static void test_strip(void **state)
 
 static void test_ours_have_no_fault_and_strip_to_nothing(void **state)
 {
-	CLEANUP_FREE char *ours = lsan_options_ours("/a:b c'd/log", false);
-	CLEANUP_FREE char *whole = lsan_options_ours("/a\"b/log", true);
+	CLEANUP_FREE char *ours = lsan_options_ours("/a:b c'd/log", LSAN_ADDRESSES);
+	CLEANUP_FREE char *whole = lsan_options_ours("/a\"b/log", LSAN_WHOLE);
 	CLEANUP_FREE char *fault = lsan_options_fault(ours, "/");
 	CLEANUP_FREE char *left = lsan_options_strip(ours);
 	CLEANUP_FREE char *left_whole = lsan_options_strip(whole);
@@ -89,8 +111,8 @@ static void test_ours_have_no_fault_and_strip_to_nothing(void **state)
 	assert_null(fault);
 	assert_string_equal(left, "");
 	assert_string_equal(left_whole, "");
-	assert_non_null(strstr(ours, "fast_unwind_on_malloc=1"));
-	assert_non_null(strstr(whole, "fast_unwind_on_malloc=0"));
+	assert_non_null(strstr(ours, "symbolize=0:fast_unwind_on_malloc=1"));
+	assert_non_null(strstr(whole, "symbolize=1:fast_unwind_on_malloc=0"));
 }
 
 /* --- the parser -----------------------------------------------------------------------
@@ -260,6 +282,8 @@ static void test_start_records(void **state)
 		 "/a"},
 		{"exe /a\nppid 3\ninstrumented asan\nexit normal\n", true, true,
 		 INSTRUMENTED_ASAN, "/a"},
+		{"exe /a\nppid 3\nsuppressions\ninstrumented asan\n", true, false,
+		 INSTRUMENTED_ASAN, "/a"},
 		{"exe /a\nppid 3\ninstrumented none\nexe /b c\nppid 3\ninstrumented "
 		 "lsan\n",
 		 true, false, INSTRUMENTED_LSAN, "/b c"},
@@ -281,6 +305,8 @@ static void test_start_records(void **state)
 			assert_int_equal(r.exited, cases[i].exited);
 			assert_int_equal(r.instrumented, cases[i].instrumented);
 			assert_int_equal(r.pid, 7);
+			assert_int_equal(r.by_name,
+					 strstr(cases[i].text, "suppress") != NULL);
 		}
 		start_record_release(&r);
 	}
@@ -292,17 +318,23 @@ static void test_start_records(void **state)
 static const char subject[] =
 	"#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
 	"#include <string.h>\n#include <sys/wait.h>\n#include <unistd.h>\n"
+	"#ifdef SUPPRESS\n"
+	"const char *__lsan_default_suppressions(void) { return \"leak:leak_here\"; }\n"
+	"#endif\n"
 	"int __lsan_is_turned_off(void) { return getenv(\"OFF\") != NULL; }\n"
 	"__attribute__((noinline)) static void leak_here(void)\n"
 	"{ void *volatile p = malloc(77); p = NULL; (void)p; }\n"
+	"/* Well below the slots of scrub() that it does not overwrite. */\n"
+	"__attribute__((noinline)) static void leak_deep(void)\n"
+	"{ volatile char gap[1024]; gap[0] = 0; leak_here(); gap[1023] = 0; }\n"
 	"__attribute__((noinline)) static void cycle(void)\n"
 	"{ void **a = malloc(16), **b = malloc(24); *a = b; *b = a; a = b = NULL; }\n"
 	"__attribute__((noinline)) static void scrub(void)\n"
-	"{ volatile char d[8192]; for (unsigned i = 0; i < sizeof(d); i++) d[i] = 0; }\n"
+	"{ volatile char d[65536]; for (unsigned i = 0; i < sizeof(d); i++) d[i] = 0; }\n"
 	"int main(int n, char **v)\n{\n"
 	"	for (int i = 1; i < n; i++) {\n"
 	"		const char *s = v[i];\n"
-	"		if (!strcmp(s, \"leak\")) leak_here();\n"
+	"		if (!strcmp(s, \"leak\")) leak_deep();\n"
 	"		if (!strcmp(s, \"cycle\")) cycle();\n"
 	"		scrub();\n"
 	"		if (!strcmp(s, \"_exit\")) _exit(0);\n"
@@ -327,7 +359,11 @@ static int build(void **state)
 	CLEANUP_FREE char *source = NULL;
 	char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-ec"},
 			(char[]){"cc -g -fsanitize=address subject.c -o t;"
-				 "cc subject.c -o plain; cc -static subject.c -o static"},
+				 "cc subject.c -o plain; cc -static subject.c -o static;"
+				 "echo 'leak:*' >all; echo leak:leak_here >one;"
+				 "f='-g -fsanitize=address -DSUPPRESS subject.c -o';"
+				 "cc $f by_name; clang $f by_name_clang;"
+				 "cc -static-libasan $f by_name_static"},
 			NULL};
 	CLEANUP(buf) struct buf out = {0};
 	struct err err = {0};
@@ -360,6 +396,7 @@ struct run {
 	enum probe_state state;
 	uint64_t units;	  /* of all leaks together */
 	const char *text; /* in detail, failure or a note */
+	bool precise;
 };
 
 static void add_argv(struct run_spec *spec, const char *command)
@@ -384,7 +421,12 @@ static void run_lsan(const struct run *r, struct probe *ret)
 	CLEANUP_FREE char *dir = make_temp_dir(harness_tmpdir(), "run-", NULL);
 	CLEANUP(run_spec)
 	struct run_spec spec = {.cwd = xstrdup(checkout), .dir = xstrdup(dir)};
-	struct detect_run run = {.dir = dir, .tmpdir = dir, .checkout = checkout};
+	struct detect_run run = {
+		.dir = dir,
+		.tmpdir = dir,
+		.checkout = checkout,
+		.precise = r->precise,
+	};
 	struct run_result result = {0};
 	struct err err = {0};
 
@@ -456,14 +498,11 @@ static const struct run runs[] = {
 	 PROBE_COMPLETE, 1, NULL},
 	{"./t leak", "UBSAN_OPTIONS=detect_leaks=0:exitcode=9", PROBE_COMPLETE, 1, NULL},
 	{"./t leak", "ASAN_SYMBOLIZER_PATH=/nonexistent", PROBE_COMPLETE, 1, NULL},
-	{"echo 'leak:*' >$TMPDIR/all; "
-	 "LSAN_OPTIONS=$LSAN_OPTIONS:suppressions=$TMPDIR/all "
-	 "./t leak",
-	 NULL, PROBE_SILENT, 0, "suppression `*`"},
-	{"echo leak:leak_here >$TMPDIR/s; "
-	 "LSAN_OPTIONS=$LSAN_OPTIONS:suppressions=$TMPDIR/s "
-	 "./t leak",
-	 NULL, PROBE_COMPLETE, 0, "1 leaks (77 bytes) suppressed"},
+	{"LSAN_OPTIONS=$LSAN_OPTIONS:suppressions=all ./t leak", NULL, PROBE_SILENT, 0,
+	 "suppression `*`"},
+	{"./t leak", "LSAN_OPTIONS=suppressions=one", PROBE_COMPLETE, 0,
+	 "1 leaks (77 bytes) suppressed"},
+	{"./t leak", "LSAN_OPTIONS=suppressions=all", PROBE_SILENT, 0, "suppression `*`"},
 	{"ASAN_OPTIONS=verify_asan_link_order=0 LSAN_OPTIONS=exitcode=0 ./t leak;", NULL,
 	 PROBE_SILENT, 0, "detected memory leaks"},
 	{"env -u ASAN_OPTIONS ./t", NULL, PROBE_SILENT, 0, "come first"},
@@ -473,6 +512,8 @@ static const struct run runs[] = {
 	{"/bin/true", "LD_PRELOAD=/nonexistent/x.so", PROBE_NOT_FITTING, 0, "true"},
 	{"mkfifo $EXITPATH_RUN_DIR/log.77 $EXITPATH_RUN_DIR/proc.77; exec ./t leak", NULL,
 	 PROBE_SILENT, 1, NULL},
+	{"ln -s /dev/zero $EXITPATH_RUN_DIR/log.77; exec ./t leak", NULL, PROBE_SILENT, 1,
+	 NULL},
 	{"./t leak; printf '==5==ERROR: LeakSanitizer: detected memory leaks\\n' "
 	 ">$EXITPATH_RUN_DIR/log.5",
 	 NULL, PROBE_UNPARSED, 1, "cut short"},
@@ -486,6 +527,57 @@ static void test_runs(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
 		bad += !check_run(&runs[i]);
 	assert_int_equal(bad, 0);
+}
+
+/*
+ * Suppressions that match functions by name do nothing in a cheap run. Its leaks then
+ * have no names, by which the engine knows that it must measure again.
+ */
+static void test_suppressions_by_name(void **state)
+{
+	static const char *const commands[] = {
+		"./by_name leak", "./by_name_clang leak", "./by_name_static leak",
+		"LSAN_OPTIONS=$LSAN_OPTIONS:suppressions=one exec ./t leak"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const struct run cheap = {.command = commands[i]};
+		const struct run precise = {commands[i],
+					    NULL,
+					    PROBE_COMPLETE,
+					    0,
+					    "1 leaks (77 bytes) suppressed",
+					    true};
+		CLEANUP(probe) struct probe p = {0};
+
+		run_lsan(&cheap, &p);
+		if (p.state != PROBE_COMPLETE || p.nleaks != 1)
+			fail_msg("%s: %zu leaks; %s", commands[i], p.nleaks, p.detail);
+		for (size_t k = 0; k < p.leaks[0].nframes; k++)
+			if (p.leaks[0].frames[k].function)
+				fail_msg("%s: %s", commands[i],
+					 p.leaks[0].frames[k].function);
+		assert_true(check_run(&precise));
+	}
+}
+
+/* What is gone when the run has ended cannot be named from outside. */
+static void test_a_program_that_is_gone(void **state)
+{
+	static const char command[] = "cp t gone; ./gone leak; rm gone; exit 0";
+	const struct run cheap = {.command = command};
+	const struct run precise = {.command = command, .precise = true};
+	CLEANUP(probe) struct probe p = {0};
+	CLEANUP(probe) struct probe q = {0};
+
+	(void)state;
+	run_lsan(&cheap, &p);
+	assert_int_equal(p.nleaks, 1);
+	for (size_t k = 0; k < p.leaks[0].nframes; k++)
+		assert_null(p.leaks[0].frames[k].function);
+	run_lsan(&precise, &q);
+	assert_int_equal(q.nleaks, 1);
+	assert_non_null(strstr(q.leaks[0].signature, "gone!leak_here"));
 }
 
 static void test_a_leak_has_a_place(void **state)
@@ -567,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_faults),
+		HARNESS_TEST(test_need_of_names),
 		HARNESS_TEST(test_strip),
 		HARNESS_TEST(test_ours_have_no_fault_and_strip_to_nothing),
 		HARNESS_TEST(test_logs),
@@ -575,6 +668,8 @@ int main(void)
 		HARNESS_TEST(test_a_report_has_limits),
 		HARNESS_TEST(test_start_records),
 		HARNESS_TEST(test_runs),
+		HARNESS_TEST(test_suppressions_by_name),
+		HARNESS_TEST(test_a_program_that_is_gone),
 		HARNESS_TEST(test_a_leak_has_a_place),
 		HARNESS_TEST(test_the_users_preload_stays),
 		HARNESS_TEST(test_refused_directories),

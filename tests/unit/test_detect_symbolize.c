@@ -33,31 +33,29 @@ static uint64_t address(void)
 
 static void test_this_program(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new();
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
 
 	(void)state;
 	for (int i = 0; i < 2; i++) { /* the second time from the open file */
-		CLEANUP_FREE char *function = NULL, *file = NULL;
-		unsigned line = 0;
+		const struct symbol_place *p;
 
-		assert_true(symbols_find(s, self, address(), &function, &file, &line));
-		assert_string_equal(function, "looked_for");
-		assert_non_null(strstr(file, "test_detect_symbolize.c"));
-		assert_true(line > 10 && line < 30);
+		assert_int_equal(symbols_find(s, self, address(), &p), 1);
+		assert_string_equal(p->function, "looked_for");
+		assert_non_null(strstr(p->file, "test_detect_symbolize.c"));
+		assert_true(p->line > 10 && p->line < 30);
 	}
 }
 
 static void test_nothing_known(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new();
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
 	const char *text = harness_file("text", "not an object file\n");
 	CLEANUP_FREE char *fifo = path_join(harness_tmpdir(), "fifo");
 	CLEANUP_FREE char *stripped = path_join(harness_tmpdir(), "stripped");
 	CLEANUP_FREE char *cut = path_join(harness_tmpdir(), "cut");
 	char *argv[] = {(char[]){"strip"}, (char[]){"-o"}, stripped, self, NULL};
 	CLEANUP(buf) struct buf out = {0}, bytes = {0};
-	char *function = NULL, *file = NULL;
-	unsigned line = 0;
+	const struct symbol_place *p;
 
 	(void)state;
 	assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -70,28 +68,24 @@ static void test_nothing_known(void **state)
 					     "",   "relative", "/nonexistent", "/"};
 
 		for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-			assert_false(symbols_find(s, paths[i], address(), &function,
-						  &file, &line));
+			assert_false(symbols_find(s, paths[i], address(), &p));
 	}
-	assert_false(symbols_find(s, self, UINT64_MAX, &function, &file, &line));
-	assert_false(symbols_find(s, self, 1, &function, &file, &line));
-	assert_null(function);
-	assert_null(file);
+	assert_false(symbols_find(s, self, UINT64_MAX, &p));
+	assert_false(symbols_find(s, self, 1, &p));
 }
 
 static void test_a_forged_report_opens_few_files(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new();
-	char *function = NULL, *file = NULL;
-	unsigned line = 0;
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	const struct symbol_place *p;
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		CLEANUP_FREE char *path = xasprintf("/nonexistent/%d", i);
 
-		assert_false(symbols_find(s, path, 1, &function, &file, &line));
+		assert_false(symbols_find(s, path, 1, &p));
 	}
-	assert_false(symbols_find(s, self, address(), &function, &file, &line));
+	assert_false(symbols_find(s, self, address(), &p));
 	symbols_free(NULL);
 }
 
