@@ -11,13 +11,18 @@ struct raw_frame *raw_stack_add(struct raw_stack *s)
 	return s->n < FRAMES_MAX ? VEC_ADD(s->frames, s->n, s->cap) : NULL;
 }
 
+void raw_frame_release(struct raw_frame *f)
+{
+	free(f->function);
+	free(f->module);
+	free(f->file);
+	*f = (struct raw_frame){0};
+}
+
 void raw_stack_release(struct raw_stack *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->frames[i].function);
-		free(s->frames[i].module);
-		free(s->frames[i].file);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		raw_frame_release(&s->frames[i]);
 	free(s->frames);
 	*s = (struct raw_stack){0};
 }

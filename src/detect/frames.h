@@ -26,6 +26,7 @@ struct raw_stack {
 
 /* The new frame, or NULL when the stack is full. */
 struct raw_frame *raw_stack_add(struct raw_stack *s);
+void raw_frame_release(struct raw_frame *f);
 void raw_stack_release(struct raw_stack *s);
 
 /* Adds s to l->frames. symbols NULL: nothing is looked up. */

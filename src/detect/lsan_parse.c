@@ -4,6 +4,7 @@
 #include "detect/canary.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Where the frames that come next belong. */
@@ -163,37 +164,56 @@ static struct raw_stack *open_stack(struct lsan_parser *p)
 	abort();
 }
 
-/* A frame of LSAN_FRAME_FORMAT. */
-static bool frame_line(struct lsan_parser *p, const char *line)
+static bool is_frame(const char *line)
+{
+	return starts(line, "    #") && strchr(line, '\t');
+}
+
+bool lsan_frame_parse(const char *line, struct raw_frame *ret,
+		      char ret_number[LSAN_FRAME_NUMBER])
 {
 	enum { NUMBER, PC, FUNCTION, MODULE, OFFSET, FILE_NAME, LINE, FIELDS };
 	const char *at[FIELDS + 1];
 	size_t len[FIELDS];
-	struct raw_stack *stack = open_stack(p);
-	struct raw_frame *f;
 
-	if (!starts(line, "    #") || !strchr(line, '\t'))
+	if (!is_frame(line))
 		return false;
 	at[0] = line + 5;
 	for (int i = 0; i < FIELDS; i++) {
 		size_t n = strcspn(at[i], "\t");
 
 		if (!at[i][n] != (i == FIELDS - 1))
-			return true; /* cut, or not ours: a frame, but not readable */
+			return false; /* cut, or not ours */
 		len[i] = n;
 		at[i + 1] = at[i] + n + 1;
 	}
+	ret->function = field(at[FUNCTION], len[FUNCTION]);
+	ret->module = field(at[MODULE], len[MODULE]);
+	ret->offset = strtoull(at[OFFSET], NULL, 16);
+	ret->file = field(at[FILE_NAME], len[FILE_NAME]);
+	ret->line = (unsigned)strtoul(at[LINE], NULL, 10);
+	snprintf(ret_number, LSAN_FRAME_NUMBER, "%.*s", (int)len[NUMBER], at[NUMBER]);
+	return true;
+}
+
+static bool frame_line(struct lsan_parser *p, const char *line)
+{
+	struct raw_stack *stack = open_stack(p);
+	struct raw_frame parsed = {0}, *f = NULL;
+	char number[LSAN_FRAME_NUMBER];
+
+	if (!is_frame(line))
+		return false;
+	if (!stack || !lsan_frame_parse(line, &parsed, number))
+		return true;
 	/* The fast unwinder may take data for return addresses: the stack ends there. */
-	if (!stack || starts(at[MODULE], "[stack]") || starts(at[MODULE], "[heap]"))
-		return true;
-	f = raw_stack_add(stack);
-	if (!f)
-		return true;
-	f->function = field(at[FUNCTION], len[FUNCTION]);
-	f->module = field(at[MODULE], len[MODULE]);
-	f->offset = strtoull(at[OFFSET], NULL, 16);
-	f->file = field(at[FILE_NAME], len[FILE_NAME]);
-	f->line = (unsigned)strtoul(at[LINE], NULL, 10);
+	if (!parsed.module ||
+	    (!starts(parsed.module, "[stack]") && !starts(parsed.module, "[heap]")))
+		f = raw_stack_add(stack);
+	if (f)
+		*f = parsed;
+	else
+		raw_frame_release(&parsed);
 	return true;
 }
 

@@ -20,6 +20,7 @@ enum {
 	LSAN_LINE_MAX = 1 << 14, /* bytes; the rest of a longer line is dropped */
 	LSAN_LEAKS_MAX = 10000,
 	LSAN_SUPPRESSIONS_MAX = 100,
+	LSAN_FRAME_NUMBER = 8, /* room for its digits */
 };
 
 struct lsan_leak {
@@ -52,6 +53,10 @@ struct lsan_parser; /* takes a log in pieces of any size */
 struct lsan_parser *lsan_parser_new(struct lsan_log *ret);
 void lsan_parser_feed(void *parser, const char *data, size_t len);
 void lsan_parser_finish(struct lsan_parser *parser); /* frees it */
+
+/* A line of LSAN_FRAME_FORMAT; ret is released by raw_frame_release(). false: another. */
+bool lsan_frame_parse(const char *line, struct raw_frame *ret,
+		      char ret_number[LSAN_FRAME_NUMBER]);
 
 /* "==PID==ERROR: LeakSanitizer: …" of any process, or a line of a runtime that gave up:
  * what it says without the pid, which is 0 when there is none. NULL: another line. The

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "detect/canary.h"
 #include "detect/lsan_parse.h"
+#include "detect/lsan_report.h"
 #include "detect/merge.h"
 #include "detect/report_file.h"
 
@@ -473,6 +474,17 @@ static void add_notes(struct collection *c)
 	}
 }
 
+static void add_report(struct collection *c, const struct process_log *l)
+{
+	CLEANUP_FREE char *named = xasprintf("%s/report.%d", c->state->dir, l->pid);
+
+	if (!c->state->named && (l->log.nleaks || l->log.error) && !c->bare &&
+	    lsan_report_write(l->path, named, c->symbols) == 0)
+		strv_add(&c->probe->files, named);
+	else
+		strv_add(&c->probe->files, l->path);
+}
+
 /* Reports with nothing but the planted leak are all alike: one of them will do. */
 static void add_files(struct collection *c)
 {
@@ -482,8 +494,8 @@ static void add_files(struct collection *c)
 			bool tells = log->nleaks || log->error || !log->canary;
 			size_t most = telling ? FILES_MAX : 1;
 
-			if (tells == telling && c->probe->files.n < most)
-				strv_add(&c->probe->files, c->logs[i].path);
+			if (tells == telling && log->text && c->probe->files.n < most)
+				add_report(c, &c->logs[i]);
 		}
 	}
 }

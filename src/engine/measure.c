@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "contract/load.h"
 #include "detect/detect.h"
+#include "detect/report_file.h"
 #include "verdict/verdict.h"
 
 #include <stdio.h>
@@ -141,7 +142,7 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 static void add_file(struct buf *out, const char *title, const char *path)
 {
 	buf_addf(out, "\n--- %s\n", title);
-	if (read_file(path, KEEP_REPORT, out, NULL) < 0)
+	if (read_regular(path, KEEP_REPORT, out) < 0)
 		buf_adds(out, "(none)\n");
 }
 

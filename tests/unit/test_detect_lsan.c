@@ -601,6 +601,38 @@ static void test_a_leak_has_a_place(void **state)
 	assert_int_equal(p.files.n, 1);
 }
 
+static bool report_has(const char *path, const char *text)
+{
+	CLEANUP(buf) struct buf b = {0};
+
+	return read_file(path, 0, &b, NULL) == 0 && strstr(buf_str(&b), text);
+}
+
+/* The report that is kept has names, whoever looked them up. */
+static void test_a_report_can_be_read(void **state)
+{
+	static const struct run cases[] = {
+		{.command = "./t leak"},
+		{.command = "./t leak", .precise = true},
+		{.command = "./t uaf"},
+		{.command = "./by_name leak"},
+		{.command = ": >$EXITPATH_RUN_DIR/report.$$; exec ./t leak"},
+	};
+	static const char *const texts[] = {"leak_here (", "leak_here", " main (",
+					    "by_name\t0x", "t\t0x"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(probe) struct probe p = {0};
+
+		run_lsan(&cases[i], &p);
+		assert_int_equal(p.files.n, 1);
+		if (!report_has(p.files.v[0], texts[i]) ||
+		    !report_has(p.files.v[0], "Sanitizer: "))
+			fail_msg("%s: no `%s`", cases[i].command, texts[i]);
+	}
+}
+
 static void test_the_users_preload_stays(void **state)
 {
 	const struct run r = {
@@ -671,6 +703,7 @@ int main(void)
 		HARNESS_TEST(test_suppressions_by_name),
 		HARNESS_TEST(test_a_program_that_is_gone),
 		HARNESS_TEST(test_a_leak_has_a_place),
+		HARNESS_TEST(test_a_report_can_be_read),
 		HARNESS_TEST(test_the_users_preload_stays),
 		HARNESS_TEST(test_refused_directories),
 		HARNESS_TEST(test_a_lost_directory_is_an_error),
