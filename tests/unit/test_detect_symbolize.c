@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "detect/demangle.h"
 #include "detect/frames.h"
 #include "proc/proc.h"
 
@@ -89,6 +90,63 @@ static void test_a_forged_report_opens_few_files(void **state)
 	symbols_free(NULL);
 }
 
+static void test_a_separate_debug_file(void **state)
+{
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	static const char script[] = "objcopy --only-keep-debug \"$0\" p.debug && "
+				     "objcopy -S --add-gnu-debuglink=p.debug \"$0\" p && "
+				     "mkdir .debug && mv p.debug .debug/";
+	char *argv[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, xstrdup(script), self, NULL};
+	CLEANUP_FREE char *path = path_join(harness_tmpdir(), "p");
+	CLEANUP(buf) struct buf out = {0};
+	const struct symbol_place *p;
+
+	(void)state;
+	assert_int_equal(proc_capture(argv,
+				      &(struct capture_opts){.cwd = harness_tmpdir()},
+				      &out, NULL, NULL),
+			 0);
+	free(argv[2]);
+	assert_int_equal(symbols_find(s, path, address(), &p), 1);
+	assert_string_equal(p->function, "looked_for");
+	assert_non_null(strstr(p->file, "test_detect_symbolize.c"));
+	assert_false(symbols_incomplete(s));
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *name, *text;
+	} cases[] = {
+		{"main", "main"},
+		{"", ""},
+		{"_ZN1a1bEi", "a::b(int)"},
+		{"_ZN12_GLOBAL__N_19anonymousEi",
+		 "(anonymous namespace)::anonymous(int)"},
+		{"_Znwm", "operator new(unsigned long)"},
+		{"_Zwhat", "_Zwhat"},
+		{"_Z", "_Z"},
+		{"_Z1fIiEvT_", "void f<int>(int)"},
+	};
+	struct demangler *d = demangler_new();
+	CLEANUP(buf) struct buf b = {0};
+	CLEANUP_FREE char *same = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP_FREE char *text = demangle(d, cases[i].name);
+
+		assert_string_equal(text, cases[i].text);
+	}
+	/* Each part holds the one before twice: 2^50 bytes, were it written out. */
+	buf_adds(&b, "_Z1f1aIS_S_E");
+	for (int i = 0; i < 50; i++)
+		buf_addf(&b, "1bIS%c_S%c_E", '0' + i % 10, '0' + i % 10);
+	same = demangle(d, buf_str(&b));
+	assert_string_equal(same, buf_str(&b));
+	demangler_free(d);
+}
+
 static void test_places(void **state)
 {
 	const char *checkout = harness_tmpdir();
@@ -138,6 +196,8 @@ int main(void)
 		HARNESS_TEST(test_this_program),
 		HARNESS_TEST(test_nothing_known),
 		HARNESS_TEST(test_a_forged_report_opens_few_files),
+		HARNESS_TEST(test_a_separate_debug_file),
+		HARNESS_TEST(test_names),
 		HARNESS_TEST(test_places),
 	};
 
