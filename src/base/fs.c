@@ -53,10 +53,14 @@ int read_fd(int fd, size_t cap, struct buf *out)
 
 int read_file(const char *path, size_t cap, struct buf *out, struct err *err)
 {
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Not blocking: to open a FIFO waits for its other end. */
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_ENVIRONMENT, "cannot read %s: not a file", path);
 	if (read_fd(fd, cap, out) < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot read %s", path);
 	return 0;

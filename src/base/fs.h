@@ -20,6 +20,7 @@ static inline void fd_cleanup(int *fd)
 int write_all(int fd, const void *data, size_t len); /* 0 or -1 with errno */
 /* Reads at most cap bytes (0: no cap) and adds them to out; -1 with errno. */
 int read_fd(int fd, size_t cap, struct buf *out);
+/* Regular files only: a pipe or a device may have no end. */
 int read_file(const char *path, size_t cap, struct buf *out, struct err *err);
 /* Temporary name, fsync, rename, fsync of the directory. */
 int write_file(const char *path, const void *data, size_t len, struct err *err);

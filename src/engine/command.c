@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "detect/report_file.h"
 #include "verdict/verdict.h"
 
 #include <stdio.h>
@@ -61,7 +62,7 @@ static int command_done(void *ctx, const struct run_result *r, struct err *err)
 		CLEANUP_FREE char *path = path_join(c->dir, streams[i]);
 
 		buf_addf(&text, "\n--- %s\n", streams[i]);
-		if (read_file(path, KEEP_OUTPUT, &text, NULL) < 0)
+		if (read_regular(path, KEEP_OUTPUT, &text) < 0)
 			buf_adds(&text, "(none)\n");
 	}
 	if (session_keep(c->session, name, buf_str(&text), text.len, c->list, err) < 0)

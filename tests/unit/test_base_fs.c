@@ -43,6 +43,24 @@ static size_t entries(const char *dir)
 	return n > 2 ? n - 2 : 0; /* "." and ".." */
 }
 
+/* A FIFO that nobody writes to, a device without an end, a directory. */
+static void test_read_file_reads_files_only(void **state)
+{
+	char *fifo = path_join(harness_tmpdir(), "fifo");
+	const char *paths[] = {fifo, "/dev/zero", harness_tmpdir()};
+	struct buf b = {0};
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		assert_int_equal(read_file(paths[i], 0, &b, &err), -1);
+		assert_non_null(strstr(err.message, "not a file"));
+	}
+	assert_int_equal(b.len, 0);
+	free(fifo);
+}
+
 static void test_read_file(void **state)
 {
 	const char *path = harness_file("f", "0123456789");
@@ -289,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_read_file),
+		HARNESS_TEST(test_read_file_reads_files_only),
 		HARNESS_TEST(test_whole_reads_and_writes),
 		HARNESS_TEST(test_write_file_replaces),
 		HARNESS_TEST(test_write_file_fails),
