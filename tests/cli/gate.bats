@@ -33,12 +33,14 @@ demo() {
 @test "gate: base is measured once, and measured again with --fresh" {
   demo
   "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet
-  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy --cycles 1 --quiet --json
-  [ "$status" -eq 20 ]
+  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet --json
+  [ "$status" -eq 0 ]
   grep -q '"base_reused": true' <<<"$output"
-  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy --cycles 1 --quiet --json --fresh
-  [ "$status" -eq 20 ]
+  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet --json --fresh
+  [ "$status" -eq 0 ]
   ! grep -q '"base_reused": true' <<<"$output"
+  # A base that was measured before still shows what the next candidate adds.
+  fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1
 }
 
 @test "gate: the working tree is a candidate, and stays as it is" {
