@@ -9,6 +9,8 @@
 #include <ctype.h>
 #include <string.h>
 
+enum { PYTHON_RANDOM = 8 }; /* characters: a to z, 0 to 9, _ */
+
 struct parse {
 	struct probe *probe;
 	json_t *begin; /* the first line, or NULL */
@@ -78,16 +80,34 @@ static bool is_separator(char c)
 	return c == '.' || c == '-' || c == '_';
 }
 
+/* Are the last PYTHON_RANDOM bytes of what Python's tempfile makes random names of? */
+static bool ends_like_python(const char *name, size_t len)
+{
+	if (len <= PYTHON_RANDOM)
+		return false;
+	for (size_t i = len - PYTHON_RANDOM; i < len; i++)
+		if (!islower((unsigned char)name[i]) &&
+		    !isdigit((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
 /*
- * The start of the last word of a name of len bytes, if that may be random: as long as
- * what mkstemp() (6), Python (8) or mktemp(1) (10) make, after a separator. Else len.
+ * The start of the end of a name of len bytes, if that may be random: as long as what
+ * mkstemp() (6), Python (8) or mktemp(1) (10) make, after a separator or Python's
+ * prefix. Else len.
  */
 static size_t random_word(const char *name, size_t len)
 {
 	size_t at = len, n;
 
-	while (at && isalnum((unsigned char)name[at - 1]))
-		at--;
+	if (ends_like_python(name, len)) {
+		at = len - PYTHON_RANDOM;
+		if (is_separator(name[at - 1]) || (at == 3 && !strncmp(name, "tmp", 3)))
+			return at;
+	}
+	for (at = len; at && isalnum((unsigned char)name[at - 1]); at--)
+		;
 	n = len - at;
 	return at > 1 && is_separator(name[at - 1]) && (n == 6 || n == 8 || n == 10)
 		       ? at

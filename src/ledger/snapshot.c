@@ -399,19 +399,11 @@ static void take_threads(struct snapshot *s)
 		hide(s, "task");
 }
 
-/* How many of descriptors 0 to 2 are open; -1: cannot be told. */
-static int count_standard(pid_t pid)
+/* Are descriptors 0 to 2 open? Comparing with one that is not gives EBADF. */
+static bool has_standard(pid_t pid)
 {
-	pid_t self = getpid();
-	int n = 0;
-
-	for (unsigned long fd = 0; fd < FIRST_FD; fd++) {
-		if (syscall(SYS_kcmp, pid, self, KCMP_FILE, fd, 0UL) >= 0)
-			n++;
-		else if (errno != EBADF)
-			return -1;
-	}
-	return n;
+	return syscall(SYS_kcmp, pid, pid, KCMP_FILE, 0UL, 1UL) >= 0 &&
+	       syscall(SYS_kcmp, pid, pid, KCMP_FILE, 2UL, 2UL) >= 0;
 }
 
 /* False: the process is gone. */
@@ -440,7 +432,7 @@ bool snapshot_take(struct snapshot *s, pid_t pid, pid_t supervisor)
 	*s = (struct snapshot){0};
 	if (!stat_proc(pid, "fd", &fds) || !stat_proc(pid, "task", &tasks))
 		return false;
-	if ((fds.st_size == 0 || count_standard(pid) != fds.st_size) && !take_fds(s, pid))
+	if ((fds.st_size != FIRST_FD || !has_standard(pid)) && !take_fds(s, pid))
 		return false;
 	if (!s->nheld && !s->hidden[0] && tasks.st_nlink == 2 + 1)
 		return true;

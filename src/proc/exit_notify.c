@@ -12,11 +12,11 @@
 
 #include "base/fs.h"
 #include "proc/notify_filter.h"
+#include "proc/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* linux/seccomp.h of Linux 5.19 and 6.6 */
@@ -140,8 +141,6 @@ void exit_notify_init(struct exit_notify *n, int fd, pid_t root,
 		      const struct run_watch *watch)
 {
 	*n = (struct exit_notify){.fd = fd, .root = root, .watch = watch};
-	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++)
-		n->seen[i].pidfd = -1;
 }
 
 void exit_notify_release(struct exit_notify *n)
@@ -150,8 +149,6 @@ void exit_notify_release(struct exit_notify *n)
 		return;
 	close(n->fd);
 	n->fd = -1;
-	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++)
-		fd_cleanup(&n->seen[i].pidfd);
 }
 
 static pid_t read_tgid(pid_t tid)
@@ -175,48 +172,47 @@ static pid_t read_tgid(pid_t tid)
 	return line ? (pid_t)strtol(line + 6, NULL, 10) : -1;
 }
 
-static int open_pidfd(pid_t pid)
+/* The notification names a thread. A signal 0 for it as the leader of a group of its own
+ * finds nobody when it leads none: the cheap way to ask. */
+static pid_t resolve(pid_t tid)
 {
-	return (int)syscall(SYS_pidfd_open, pid, 0);
+	if (syscall(SYS_tgkill, tid, tid, 0) == 0 || errno == EPERM)
+		return tid;
+	return read_tgid(tid);
 }
 
-/* The notification names a thread. pidfd_open() takes thread group leaders only, which
- * makes it the cheap way to ask whether this is one. */
-static pid_t resolve(pid_t tid, int *ret_pidfd)
+static uint64_t since_boot_us(void)
 {
-	pid_t pid = tid;
-	int fd = open_pidfd(tid);
+	struct timespec t = {0};
 
-	if (fd < 0) {
-		pid = read_tgid(tid);
-		fd = pid > 0 ? open_pidfd(pid) : -1;
-	}
-	if (fd < 0)
-		return -1;
-	*ret_pidfd = fd;
-	return pid;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Did the process that has the number now start before that moment? */
+static bool started_before(pid_t pid, uint64_t us)
+{
+	long per_second = sysconf(_SC_CLK_TCK);
+	struct proc_stat st;
+
+	return proc_stat_read(pid, &st) == 0 && per_second > 0 &&
+	       st.start <= us * (uint64_t)per_second / 1000000;
 }
 
 /*
  * A process may come twice: several threads call exit_group before the first of them
- * has killed the others, or a signal interrupted the stop. A pid that was seen and is
- * still alive is the same process; otherwise the number was used again.
+ * has killed the others, or a signal interrupted the stop. A pid that was seen and has
+ * started before that is the same process; otherwise the number was used again.
  */
-static bool already_seen(struct exit_notify *n, pid_t pid, int pidfd)
+static bool already_seen(struct exit_notify *n, pid_t pid)
 {
 	unsigned slot = n->nseen % EXIT_NOTIFY_SEEN;
 
-	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++) {
-		struct pollfd p = {.fd = n->seen[i].pidfd, .events = POLLIN};
-
-		if (p.fd >= 0 && n->seen[i].pid == pid && poll(&p, 1, 0) == 0) {
-			close(pidfd);
+	for (unsigned i = 0; i < EXIT_NOTIFY_SEEN; i++)
+		if (n->seen[i].pid == pid && started_before(pid, n->seen[i].us))
 			return true;
-		}
-	}
-	fd_cleanup(&n->seen[slot].pidfd);
 	n->seen[slot].pid = pid;
-	n->seen[slot].pidfd = pidfd;
+	n->seen[slot].us = since_boot_us();
 	n->nseen++;
 	return false;
 }
@@ -283,15 +279,11 @@ static void show_name(struct exit_notify *n, const struct seccomp_notif *req,
 
 static void show_exit(struct exit_notify *n, const struct seccomp_notif *req)
 {
-	int pidfd = -1;
-	pid_t pid = resolve((pid_t)req->pid, &pidfd);
+	pid_t pid = resolve((pid_t)req->pid);
 
 	/* Valid after the pid was looked up: then it was this process that we found. */
-	if (pid < 0 || ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) < 0) {
-		fd_cleanup(&pidfd);
-		return;
-	}
-	if (!already_seen(n, pid, pidfd))
+	if (pid > 0 && ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) == 0 &&
+	    !already_seen(n, pid))
 		n->watch->at_exit(n->watch->ctx, pid, (int)(req->data.args[0] & 0xff),
 				  pid == n->root);
 }

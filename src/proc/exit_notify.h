@@ -20,10 +20,10 @@ struct exit_notify {
 	int fd; /* the listener, -1: none */
 	pid_t root;
 	const struct run_watch *watch;
-	/* The latest processes shown to the watch, by pidfd: see already_seen(). */
+	/* The latest processes shown to the watch, and when: see already_seen(). */
 	struct {
 		pid_t pid;
-		int pidfd;
+		uint64_t us; /* since boot */
 	} seen[EXIT_NOTIFY_SEEN];
 	unsigned nseen;
 };

@@ -10,8 +10,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -395,6 +397,94 @@ static void leave_in_tmp(void)
 	close(open(TMP_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
+/* A template in a frame that later calls overwrite. */
+static __attribute__((noinline)) void make_random(void)
+{
+	char path[] = TMP_NAME "-XXXXXX";
+
+	close(mkostemp(path, O_CLOEXEC));
+}
+
+static void leave_random(void)
+{
+	char text[4096];
+
+	make_random();
+	for (int i = 0; i < 3; i++)
+		snprintf(text, sizeof(text), "%4000d %f", i, i * 1.5);
+}
+
+static void leave_relative(void)
+{
+	int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (symlink("/tmp", "link") < 0 || chdir("link") < 0)
+		abort();
+	close(open("exp-unit-trap", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	close(openat(dir, "." TMP_NAME "-2", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	close(dir);
+}
+
+static void leave_directory(void)
+{
+	mkdir(TMP_NAME "/", 0700);
+	close(open(TMP_NAME "/x", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static void leave_socket(void)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = TMP_NAME};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	bind(fd, (struct sockaddr *)&a, sizeof(a));
+	close(fd);
+}
+
+static void child_leaves(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		leave_in_tmp();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static void remove_from_tmp(void)
+{
+	leave_in_tmp();
+	unlink(TMP_NAME);
+}
+
+/* More names than are remembered one by one. */
+static void many_in_tmp(void)
+{
+	for (int i = 0; i < 5000; i++)
+		remove_from_tmp();
+	leave_in_tmp();
+	for (int i = 0; i < 5000; i++) {
+		close(open(TMP_NAME "-2", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		unlink(TMP_NAME "-2");
+	}
+}
+
+static void leave_again(void)
+{
+	unlink(TMP_NAME);
+	leave_in_tmp();
+}
+
+static void sleep_a_while(void)
+{
+	usleep(200000);
+}
+
+static void leave_semaphore(void)
+{
+	sem_close(sem_open(SHM_NAME, O_CREAT, 0600, 1));
+}
+
 static void leave_posix_shm(void)
 {
 	close(shm_open(SHM_NAME, O_RDWR | O_CREAT, 0600));
@@ -524,6 +614,18 @@ static const struct subject {
 	{"temp-dir", leave_temp_dir, PROBE_COMPLETE,
 	 "tempfile $TMPDIR/app/cache.db=1;tempfile $TMPDIR/app/empty/=1"},
 	{"in-tmp", leave_in_tmp, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"in-tmp-random", leave_random, PROBE_COMPLETE, "tempfile " TMP_NAME "-*=1"},
+	{"in-tmp-relative", leave_relative, PROBE_COMPLETE,
+	 "tempfile " TMP_NAME "-*=1;tempfile " TMP_NAME "=1"},
+	{"in-tmp-directory", leave_directory, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"in-tmp-socket", leave_socket, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"in-tmp-child", child_leaves, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"in-tmp-removed", remove_from_tmp, PROBE_COMPLETE, ""},
+	{"in-tmp-many", many_in_tmp, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"in-tmp-again", leave_again, PROBE_COMPLETE, "tempfile " TMP_NAME "=1"},
+	{"sleeps", sleep_a_while, PROBE_COMPLETE, ""},
+	{"semaphore", leave_semaphore, PROBE_COMPLETE,
+	 "posix_shm /dev/shm/sem.exp-unit-trap=1"},
 	{"posix-shm", leave_posix_shm, PROBE_COMPLETE,
 	 "posix_shm /dev/shm" SHM_NAME "=1"},
 	{"sysv-shm", leave_sysv_shm, PROBE_COMPLETE, "sysv_shm System V shared memory=1"},
@@ -557,7 +659,7 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The signatures without the process, with units; /tmp is used by others meanwhile. */
+/* The signatures without the process, with units. */
 static char *summarize(const struct probe *p)
 {
 	CLEANUP(strv) struct strv all = {0};
@@ -566,8 +668,6 @@ static char *summarize(const struct probe *p)
 		const struct leak *l = &p->leaks[i];
 		const char *bar = strchr(l->signature, '|');
 
-		if (strstr(l->signature, "|/tmp/") && !strstr(l->what, TMP_NAME))
-			continue;
 		bar = strchr(bar + 1, '|');
 		strv_addf(&all, "%s %s=%llu", resource_name(l->resource), bar + 1,
 			  (unsigned long long)l->units[0]);
@@ -582,9 +682,14 @@ static void remove_leftovers(void)
 	struct shmid_ds ds;
 	struct shm_info info;
 	int top = shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
+	glob_t found;
 
-	unlink(TMP_NAME);
+	if (glob(TMP_NAME "*", 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			remove_tree(found.gl_pathv[i], NULL);
+	globfree(&found);
 	shm_unlink(SHM_NAME);
+	sem_unlink(SHM_NAME);
 	for (int i = 0; i <= top; i++) {
 		int id = shmctl(i, SHM_STAT, &ds);
 
@@ -594,31 +699,76 @@ static void remove_leftovers(void)
 	}
 }
 
+/* One run, so that several can go on at the same time. */
+struct going {
+	char *dir, *tmp, *checkout;
+	struct run_spec spec;
+	struct detect_run run;
+	struct proc *proc;
+};
+
+static void start(struct going *g, const struct detector *d, const char *const *argv,
+		  uint64_t timeout_ms)
+{
+	struct err err = {0};
+
+	*g = (struct going){.dir = make_temp_dir(harness_tmpdir(), "run-", NULL)};
+	g->tmp = path_join(g->dir, "tmp");
+	g->checkout = path_join(g->dir, "co");
+	g->spec = (struct run_spec){.cwd = xstrdup(g->checkout),
+				    .dir = xstrdup(g->dir),
+				    .timeout_ms = timeout_ms};
+	g->run = (struct detect_run){
+		.dir = g->dir, .tmpdir = g->tmp, .checkout = g->checkout};
+	mkdir(g->tmp, 0700);
+	mkdir(g->checkout, 0700);
+	for (; *argv; argv++)
+		strv_add(&g->spec.argv, *argv);
+	strv_copy(&g->spec.env, environ);
+	env_set(&g->spec.env, "TMPDIR", g->tmp);
+	env_set(&g->spec.env, "ASAN_OPTIONS", "detect_leaks=1:exitcode=0");
+	if (d->prepare(&g->run, &g->spec, &err) < 0)
+		fail_msg("%s", err.message);
+	g->proc = proc_start(&g->spec, &err);
+	if (!g->proc)
+		fail_msg("%s", err.message);
+}
+
+static void finish(struct going *g, const struct detector *d, struct probe *ret)
+{
+	struct run_result result;
+
+	proc_finish(g->proc, &result);
+	assert_int_equal(d->collect(&g->run, &result, ret, NULL), 0);
+	assert_null(g->run.state);
+	run_spec_release(&g->spec);
+	free(g->dir);
+	free(g->tmp);
+	free(g->checkout);
+}
+
 static void run_argv(const struct detector *d, const char *const *argv,
 		     uint64_t timeout_ms, struct probe *ret)
 {
-	CLEANUP_FREE char *dir = make_temp_dir(harness_tmpdir(), "run-", NULL);
-	CLEANUP_FREE char *tmp = path_join(dir, "tmp"), *checkout = path_join(dir, "co");
-	CLEANUP(run_spec)
-	struct run_spec spec = {
-		.cwd = xstrdup(checkout), .dir = xstrdup(dir), .timeout_ms = timeout_ms};
-	struct detect_run run = {
-		.dir = dir, .tmpdir = tmp, .checkout = checkout, .alone = true};
-	struct run_result result;
-	struct err err = {0};
+	struct going g;
 
-	mkdir(tmp, 0700);
-	mkdir(checkout, 0700);
-	for (; *argv; argv++)
-		strv_add(&spec.argv, *argv);
-	strv_copy(&spec.env, environ);
-	env_set(&spec.env, "TMPDIR", tmp);
-	env_set(&spec.env, "ASAN_OPTIONS", "detect_leaks=1:exitcode=0");
-	if (d->prepare(&run, &spec, &err) < 0 || proc_run(&spec, &result, &err) < 0)
-		fail_msg("%s", err.message);
-	assert_int_equal(d->collect(&run, &result, ret, &err), 0);
-	assert_null(run.state);
+	start(&g, d, argv, timeout_ms);
+	finish(&g, d, ret);
 	remove_leftovers();
+}
+
+static void expect(const char *const *argv, const char *leaks, const char *note)
+{
+	CLEANUP(probe) struct probe p = {0};
+	CLEANUP_FREE char *found = NULL;
+
+	run_argv(detector_find("ledger"), argv, 20000, &p);
+	found = summarize(&p);
+	assert_int_equal(p.state, PROBE_COMPLETE);
+	assert_string_equal(found, leaks);
+	assert_int_equal(p.notes.n, note ? 1 : 0);
+	if (note)
+		assert_string_equal(p.notes.v[0], note);
 }
 
 static void check_subject(const struct subject *s)
@@ -660,6 +810,98 @@ static void test_inherited_says_from_whom(void **state)
 	assert_non_null(l);
 	assert_non_null(strstr(l->what, "(inherited from test_detect_ledger)"));
 	assert_string_equal(l->process, "test_detect_ledger");
+}
+
+static void test_who_left_it(void **state)
+{
+	const char *const argv[] = {self, "in-tmp", NULL};
+	CLEANUP(probe) struct probe p = {0};
+
+	(void)state;
+	run_argv(detector_find("ledger"), argv, 20000, &p);
+	assert_int_equal(p.nleaks, 1);
+	assert_string_equal(p.leaks[0].process, "test_detect_ledger");
+	assert_string_equal(p.leaks[0].signature, "tempfile|?|" TMP_NAME);
+}
+
+static void touch_trap(void)
+{
+	close(open(TMP_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* Another program of the machine, here this test, makes it meanwhile. */
+static void test_others_are_not_blamed(void **state)
+{
+	const char *const argv[] = {self, "sleeps", NULL};
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		usleep(50000);
+		touch_trap();
+		_exit(0);
+	}
+	expect(argv, "", NULL);
+	waitpid(pid, NULL, 0);
+	remove_leftovers();
+}
+
+static void test_what_was_there(void **state)
+{
+	const char *const opens[] = {self, "in-tmp", NULL};
+	const char *const again[] = {self, "in-tmp-again", NULL};
+	const char *const sleeps[] = {self, "sleeps", NULL};
+
+	(void)state;
+	touch_trap();
+	expect(opens, "",
+	       "test_detect_ledger uses " TMP_NAME
+	       ", which was there before: not counted");
+	touch_trap();
+	expect(again, "tempfile " TMP_NAME "=1", NULL);
+	touch_trap();
+	expect(sleeps, "", NULL);
+}
+
+static void test_two_at_a_time(void **state)
+{
+	const struct detector *d = detector_find("ledger");
+	const char *const names[] = {"sleeps", "in-tmp", "posix-shm", "sleeps"};
+	const char *const leaks[] = {"", "tempfile " TMP_NAME "=1",
+				     "posix_shm /dev/shm" SHM_NAME "=1", ""};
+	struct going g[ARRAY_SIZE(names)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		start(&g[i], d, (const char *const[]){self, names[i], NULL}, 20000);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		CLEANUP(probe) struct probe p = {0};
+		CLEANUP_FREE char *found = NULL;
+
+		finish(&g[i], d, &p);
+		found = summarize(&p);
+		assert_string_equal(found, leaks[i]);
+	}
+	remove_leftovers();
+}
+
+static void test_programs_that_leave_files(void **state)
+{
+	const char *const mktemp[] = {"/bin/sh", "-c",
+				      "mktemp " TMP_NAME "-XXXXXXXXXX >/dev/null", NULL};
+	const char *const redirect[] = {"/bin/sh", "-c", "echo >" TMP_NAME, NULL};
+	const char *const python[] = {
+		"python3", "-c",
+		"import os, tempfile\n"
+		"os.close(tempfile.mkstemp(dir='/tmp', prefix='exp-unit-trap-')[0])\n"
+		"tempfile.mkdtemp(dir='/tmp', prefix='exp-unit-trap-d-')\n"
+		"[str(i) * 3 for i in range(20000)]\n",
+		NULL};
+
+	(void)state;
+	expect(mktemp, "tempfile " TMP_NAME "-*=1", NULL);
+	expect(redirect, "tempfile " TMP_NAME "=1", NULL);
+	expect(python, "tempfile " TMP_NAME "-*=1;tempfile " TMP_NAME "-d-*=1", NULL);
 }
 
 static void test_not_started(void **state)
@@ -782,6 +1024,11 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_subjects),
 		HARNESS_TEST(test_inherited_says_from_whom),
+		HARNESS_TEST(test_who_left_it),
+		HARNESS_TEST(test_others_are_not_blamed),
+		HARNESS_TEST(test_what_was_there),
+		HARNESS_TEST(test_two_at_a_time),
+		HARNESS_TEST(test_programs_that_leave_files),
 		HARNESS_TEST(test_not_started),
 		HARNESS_TEST(test_silence),
 		HARNESS_TEST(test_prepare_refuses),

@@ -67,6 +67,7 @@ static const struct {
 	{BEGIN FILES("7"), 0, PROBE_UNPARSED, "name"},
 	{BEGIN "{\"t\":\"shm\"}\n", 0, PROBE_UNPARSED, "name"},
 	{BEGIN "{\"t\":\"left\",\"pid\":3}\n", 0, PROBE_UNPARSED, "name"},
+	{BEGIN "{\"t\":\"hidden\"}\n", 0, PROBE_UNPARSED, "name"},
 };
 
 static void test_states(void **state)
@@ -156,6 +157,10 @@ static const struct {
 	{ROOT FILES("\"foo.Ivleet\""), "tempfile|?|$TMPDIR/foo.*", ""},
 	{ROOT FILES("\"a/foo-abcdef.txt\""), "tempfile|?|$TMPDIR/a/foo-*.txt", ""},
 	{ROOT FILES("\"tmp.abcdefghij/x.db\""), "tempfile|?|$TMPDIR/tmp.*/x.db", ""},
+	{ROOT FILES("\"foo-a_bcdefg\""), "tempfile|?|$TMPDIR/foo-*", ""},
+	{ROOT FILES("\"foo-_abcd_fg.sock\""), "tempfile|?|$TMPDIR/foo-*.sock", ""},
+	{ROOT FILES("\"tmp_b_defgh\""), "tempfile|?|$TMPDIR/tmp*", ""},
+	{ROOT FILES("\"tmpqwertyui.db\""), "tempfile|?|$TMPDIR/tmp*.db", ""},
 	{ROOT FILES("\"report.json\""), "tempfile|?|$TMPDIR/report.json", ""},
 	{ROOT FILES("\".abcdef\""), "tempfile|?|$TMPDIR/.abcdef", ""},
 	{ROOT "{\"t\":\"shm\",\"name\":\"psm_1a2b3c4d\"}\n", "posix_shm|?|/dev/shm/psm_*",
@@ -163,6 +168,8 @@ static const struct {
 	{ROOT "{\"t\":\"tmp\",\"name\":\"app.pid\"}\n", "tempfile|?|/tmp/app.pid", ""},
 	{ROOT "{\"t\":\"shm\",\"name\":\"trap-4711\"}\n", "posix_shm|?|/dev/shm/trap-*",
 	 ""},
+	{ROOT "{\"t\":\"tmp\",\"name\":\"app.pid\",\"exe\":\"app\"}\n",
+	 "tempfile|?|/tmp/app.pid", ""},
 	{ROOT "{\"t\":\"sysv\",\"size\":4096}\n", "sysv_shm|?|System V shared memory",
 	 ", 4096 bytes"},
 };
@@ -184,6 +191,33 @@ static void test_leaks(void **state)
 		assert_string_equal(p.leaks[0].signature, leaks[i].signature);
 		assert_string_equal(p.leaks[0].what, what);
 		assert_int_equal(p.leaks[0].units[0], 1);
+	}
+}
+
+static const struct {
+	const char *line, *note;
+} notes[] = {
+	{"{\"t\":\"tmp\",\"name\":\"a.Ab3xYz\",\"exe\":\"app\",\"old\":true}\n",
+	 "app uses /tmp/a.*, which was there before: not counted"},
+	{"{\"t\":\"shm\",\"name\":\"a\",\"old\":true}\n",
+	 "? uses /dev/shm/a, which was there before: not counted"},
+	{"{\"t\":\"hidden\",\"exe\":\"su\"}\n", "could not see which files su makes"},
+};
+
+static void test_notes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		CLEANUP_FREE char *lines =
+			xasprintf("%s%s%s", BEGIN ROOT, notes[i].line, CANARY);
+		CLEANUP_FREE char *text = with_end(lines, 1);
+		CLEANUP(probe) struct probe p = {0};
+
+		parse(text, &p);
+		assert_int_equal(p.state, PROBE_COMPLETE);
+		assert_int_equal(p.nleaks, 0);
+		assert_int_equal(p.notes.n, 1);
+		assert_string_equal(p.notes.v[0], notes[i].note);
 	}
 }
 
@@ -239,6 +273,7 @@ int main(void)
 		HARNESS_TEST(test_without_end),
 		HARNESS_TEST(test_every_cut_and_insertion),
 		HARNESS_TEST(test_leaks),
+		HARNESS_TEST(test_notes),
 		HARNESS_TEST(test_files_of_detectors),
 		HARNESS_TEST(test_units_and_notes),
 	};
