@@ -19,7 +19,6 @@ struct detect_run {
 	const char *dir;      /* the run's directory; also spec->dir */
 	const char *tmpdir;   /* the run's TMPDIR, empty at the start */
 	const char *checkout; /* root of the revision's checkout */
-	bool alone;	      /* no other run of ours is going on at the same time */
 	bool precise; /* whole stacks, whatever they cost: the engine measures again
 			 with it when a leak has no frame of the project */
 	void *state;  /* the detector's own, made by prepare, freed by collect */

@@ -17,8 +17,7 @@ static int run_canary(const struct detector *d, const char *dir, struct probe *r
 {
 	CLEANUP(run_spec) struct run_spec spec = {0};
 	CLEANUP_FREE char *tmp = path_join(dir, "tmp");
-	struct detect_run run = {
-		.dir = dir, .tmpdir = tmp, .checkout = dir, .alone = true};
+	struct detect_run run = {.dir = dir, .tmpdir = tmp, .checkout = dir};
 	const char *command = d->canary_command ? d->canary_command() : "exec /bin/true";
 
 	if (make_dirs(tmp, 0700, err) < 0)

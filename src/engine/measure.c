@@ -102,16 +102,46 @@ static void lifecycle_argv(const struct lifecycle *l, struct strv *ret)
 	strv_add(ret, l->command);
 }
 
+/* The first n detectors were prepared for a run that will not be. */
+static void unprepare(struct measurement *m, size_t n)
+{
+	const struct run_result lost = {.end = RUN_LOST};
+
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP(probe) struct probe p = {0};
+
+		m->group->detector[i]->collect(&m->run[i], &lost, &p, NULL);
+	}
+}
+
+static int prepare(struct measurement *m, struct run_spec *spec, struct err *err)
+{
+	for (size_t i = 0; i < m->group->n; i++) {
+		m->run[i] = (struct detect_run){
+			.dir = m->dir,
+			.tmpdir = m->tmpdir,
+			.checkout = m->session->side[m->side].use->dir,
+			.precise = m->precise,
+		};
+		if (m->group->detector[i]->prepare(&m->run[i], spec, err) < 0) {
+			unprepare(m, i);
+			return -1;
+		}
+		if (m->group->detector[i]->wraps)
+			spec->timeout_ms *= WRAP_TIMEOUT_FACTOR;
+	}
+	return 1;
+}
+
 static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 {
 	struct measurement *m = ctx;
 	struct session *s = m->session;
-	const struct group *g = m->group;
 	CLEANUP_FREE char *names = NULL;
 
 	if (m->next == m->total || m->stop)
 		return 0;
-	names = group_names(g);
+	names = group_names(m->group);
 	m->dir = xasprintf("%s/%s-%zu", s->scratch, side_name(m->side), m->next);
 	m->tmpdir = path_join(m->dir, "tmp");
 	if (make_dirs(m->tmpdir, 0700, err) < 0)
@@ -123,20 +153,7 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 	spec->dir = xstrdup(m->dir);
 	spec->timeout_ms = m->lifecycle->timeout_ms;
 	session_env(s, m->side, m->tmpdir, &spec->env);
-	for (size_t i = 0; i < g->n; i++) {
-		m->run[i] = (struct detect_run){
-			.dir = m->dir,
-			.tmpdir = m->tmpdir,
-			.checkout = s->side[m->side].use->dir,
-			.alone = s->same || s->opts->jobs == 1,
-			.precise = m->precise,
-		};
-		if (g->detector[i]->prepare(&m->run[i], spec, err) < 0)
-			return -1;
-		if (g->detector[i]->wraps)
-			spec->timeout_ms *= WRAP_TIMEOUT_FACTOR;
-	}
-	return 1;
+	return prepare(m, spec, err);
 }
 
 static void add_file(struct buf *out, const char *title, const char *path)
@@ -231,18 +248,35 @@ static void measurement_release(struct measurement *m)
 	free(m->tmpdir);
 }
 
-/* DESIGN §5.10: same tree, same digest, same detector version, same machine. */
+/*
+ * DESIGN §5.10: same tree, same digest (whatever name the base has), same detector
+ * version, same machine; and observed in the same way: by the same user, together with
+ * the same detectors, beside the candidate or not, under the same options.
+ */
 static void reuse_key(const struct session *s, const struct lifecycle *l,
 		      const struct group *g, size_t i, char ret[SHA256_HEX])
 {
+	static const char *const steering[] = {
+		"PATH",		"LD_PRELOAD",	 "LD_LIBRARY_PATH", "ASAN_OPTIONS",
+		"LSAN_OPTIONS", "UBSAN_OPTIONS", "VALGRIND_OPTS"};
+	CLEANUP_FREE char *names = group_names(g);
+	CLEANUP_FREE char *how = xasprintf("%lu %u", (unsigned long)geteuid(),
+					   s->same ? 1 : s->opts->jobs);
+	struct contract unnamed = s->contract; /* shallow: for its digest alone */
 	struct sha256 *h = sha256_new();
 	struct utsname u = {0};
 
 	uname(&u);
+	unnamed.base = NULL;
+	contract_digest(&unnamed);
 	sha256_add_field(h, s->side[SIDE_BASE].rev.tree);
-	sha256_add_field(h, s->contract.digest);
+	sha256_add_field(h, unnamed.digest);
 	sha256_add_field(h, s->prefix);
 	sha256_add_field(h, l->name);
+	sha256_add_field(h, names);
+	sha256_add_field(h, how);
+	for (size_t k = 0; k < ARRAY_SIZE(steering); k++)
+		sha256_add_field(h, getenv(steering[k]));
 	sha256_add_field(h, g->detector[i]->name);
 	sha256_add_field(h, g->version[i]);
 	sha256_add_field(h, EXITPATH_VERSION);
@@ -592,8 +626,7 @@ static bool heap_checked(const struct session *s, const struct lifecycle *l)
 static int measure_fitting(struct session *s, const struct lifecycle *l, struct err *err)
 {
 	struct group shared = {0};
-	bool added, base_ok = false;
-	size_t before = s->result->nchecks;
+	bool added, base_ok = true;
 	int rc = 0;
 
 	for (size_t i = 0; detectors[i] && rc == 0; i++)
@@ -621,14 +654,28 @@ static int measure_fitting(struct session *s, const struct lifecycle *l, struct 
 			  "-fsanitize=address, "
 			  "or install valgrind",
 			  l->name);
-	if (rc == 0 && s->result->nchecks == before)
-		return err_set(err, ERR_ENVIRONMENT,
-			       "no detector works on this machine; "
-			       "`exitpath doctor` says why");
 	return rc;
+}
+
+/* A lifecycle without any check would be clean for want of an observer. */
+static void add_unwatched(struct session *s, const struct lifecycle *l)
+{
+	struct check *c = result_check(s->result);
+
+	c->target = xstrdup(l->name);
+	c->attempt = 1;
+	c->outcome = OUTCOME_HARNESS_ERROR;
+	c->explanation = xstrdup("No detector works on this machine.");
+	c->next = xstrdup("see why: exitpath doctor");
 }
 
 int session_measure(struct session *s, const struct lifecycle *l, struct err *err)
 {
-	return l->detectors.n ? measure_named(s, l, err) : measure_fitting(s, l, err);
+	size_t before = s->result->nchecks;
+	int rc = l->detectors.n ? measure_named(s, l, err) : measure_fitting(s, l, err);
+
+	if (rc == 0 && s->result->nchecks == before && !s->side[SIDE_BASE].setup_failed &&
+	    !s->side[SIDE_CANDIDATE].setup_failed)
+		add_unwatched(s, l);
+	return rc;
 }

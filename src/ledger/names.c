@@ -76,19 +76,39 @@ static int shared_dir_of(const struct stat *parent)
 	return -1;
 }
 
-bool shared_name_exists(const struct shared_name *n)
+static bool stat_name(const struct shared_name *n, struct stat *ret)
 {
 	CLEANUP_FREE char *path = path_join(paths[n->dir], n->name);
+
+	return lstat(path, ret) == 0;
+}
+
+bool shared_name_exists(const struct shared_name *n)
+{
 	struct stat st;
 
-	return lstat(path, &st) == 0;
+	return stat_name(n, &st);
+}
+
+static void remember(struct shared_names *s, pid_t tid, const struct shared_name *name)
+{
+	struct shared_name *n;
+
+	if (s->n >= s->tidy_at) {
+		shared_names_tidy(s);
+		s->tidy_at = s->n + TIDY_AT;
+	}
+	n = VEC_ADD(s->v, s->n, s->cap);
+	*n = *name;
+	n->seen = s->seen++;
+	process_name(tid, n->process, sizeof(n->process));
 }
 
 void shared_names_add(struct shared_names *s, pid_t tid, int dirfd, const char *path)
 {
-	struct shared_name *n;
+	struct shared_name n = {0};
+	struct stat parent, st = {0};
 	size_t end, start;
-	struct stat parent;
 	int dir;
 
 	if (!path) {
@@ -106,16 +126,13 @@ void shared_names_add(struct shared_names *s, pid_t tid, int dirfd, const char *
 	dir = shared_dir_of(&parent);
 	if (dir < 0)
 		return;
-	if (s->n >= s->tidy_at) {
-		shared_names_tidy(s);
-		s->tidy_at = s->n + TIDY_AT;
-	}
-	n = VEC_ADD(s->v, s->n, s->cap);
-	n->dir = (enum shared_dir)dir;
-	n->name = xstrndup(path + start, end - start);
-	n->was_there = shared_name_exists(n);
-	n->seen = s->seen++;
-	process_name(tid, n->process, sizeof(n->process));
+	n.dir = (enum shared_dir)dir;
+	n.name = xstrndup(path + start, end - start);
+	n.was_there = stat_name(&n, &st);
+	if (n.was_there && S_ISDIR(st.st_mode))
+		free(n.name); /* `mkdir -p` */
+	else
+		remember(s, tid, &n);
 }
 
 static int compare(const void *a, const void *b)

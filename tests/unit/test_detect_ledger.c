@@ -851,8 +851,11 @@ static void test_what_was_there(void **state)
 	const char *const opens[] = {self, "in-tmp", NULL};
 	const char *const again[] = {self, "in-tmp-again", NULL};
 	const char *const sleeps[] = {self, "sleeps", NULL};
+	const char *const makes[] = {"mkdir", "-p", TMP_NAME "/a/b", NULL};
 
 	(void)state;
+	mkdir(TMP_NAME, 0700);
+	expect(makes, "", NULL);
 	touch_trap();
 	expect(opens, "",
 	       "test_detect_ledger uses " TMP_NAME
