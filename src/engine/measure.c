@@ -256,6 +256,7 @@ static void measurement_release(struct measurement *m)
 static void reuse_key(const struct session *s, const struct lifecycle *l,
 		      const struct group *g, size_t i, char ret[SHA256_HEX])
 {
+	/* What of the environment decides about what is run and what is reported. */
 	static const char *const steering[] = {
 		"PATH",		"LD_PRELOAD",	 "LD_LIBRARY_PATH", "ASAN_OPTIONS",
 		"LSAN_OPTIONS", "UBSAN_OPTIONS", "VALGRIND_OPTS"};
@@ -263,16 +264,10 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 	CLEANUP_FREE char *how = xasprintf("%lu %u", (unsigned long)geteuid(),
 					   s->same ? 1 : s->opts->jobs);
 	struct contract unnamed = s->contract; /* shallow: for its digest alone */
-	/* What of the environment decides about what is run and what is reported. */
-	static const char *const env[] = {"ASAN_OPTIONS",    "LSAN_OPTIONS",
-					  "UBSAN_OPTIONS",   "PATH",
-					  "LD_LIBRARY_PATH", "LD_PRELOAD"};
 	struct sha256 *h = sha256_new();
 	struct utsname u = {0};
 
 	uname(&u);
-	for (size_t k = 0; k < ARRAY_SIZE(env); k++)
-		sha256_add_field(h, getenv(env[k]));
 	unnamed.base = NULL;
 	contract_digest(&unnamed);
 	sha256_add_field(h, s->side[SIDE_BASE].rev.tree);
