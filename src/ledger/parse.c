@@ -160,6 +160,13 @@ static char *steady(const char *what)
 	return buf_detach(&out);
 }
 
+static char *stable_target(const char *what)
+{
+	CLEANUP_FREE char *text = steady(what);
+
+	return normalize_target(text);
+}
+
 /*
  * What people read is what the signature has: the next run has another port, another
  * random name. `more` is for people alone.
@@ -168,12 +175,11 @@ static struct leak *add_leak(struct parse *p, enum resource r, const char *proce
 			     const char *what, const char *more)
 {
 	struct leak *l = probe_leak(p->probe, r, 1, 0);
-	CLEANUP_FREE char *stable = NULL;
+	CLEANUP_FREE char *stable = stable_target(what);
 
 	l->process = xstrdup(process);
 	l->what = steady(what);
 	leak_sign(l);
-	stable = normalize_target(l->what);
 	free(l->what);
 	l->what = xasprintf("%s%s", stable, more ? more : "");
 	return l;
@@ -191,6 +197,7 @@ static bool is_held(enum resource r)
 	case RESOURCE_HEAP:
 	case RESOURCE_CHILD:
 	case RESOURCE_TEMPFILE:
+	case RESOURCE_SHARED_FILE:
 	case RESOURCE_POSIX_SHM:
 	case RESOURCE_SYSV_SHM:
 		break;
@@ -297,19 +304,15 @@ static int parse_named(struct parse *p, const json_t *j, enum resource r,
 		       const char *prefix)
 {
 	const char *name = json_get(j, "name", NULL), *exe = json_get(j, "exe", NULL);
-	CLEANUP_FREE char *what = NULL;
+	CLEANUP_FREE char *what = NULL, *stable = NULL;
 
 	if (!name)
 		return refuse(p, "an object without a name");
 	what = xasprintf("%s%s", prefix, name);
-	if (json_get_bool(j, "old", false)) {
-		CLEANUP_FREE char *stable = steady(what);
-
-		strv_addf(&p->probe->notes,
-			  "%s uses %s, which was there before: not counted",
-			  exe ? exe : "?", stable);
-		return 0;
-	}
+	stable = stable_target(what);
+	/* A name that does not change: a run may find what the one before has left. */
+	if (!strcmp(stable, what) || json_get_bool(j, "old", false))
+		r = RESOURCE_SHARED_FILE;
 	/* Who made it is no part of the signature: of several, any may be the first. */
 	add_leak(p, r, NULL, what, NULL)->process = xstrdup(exe);
 	return 0;

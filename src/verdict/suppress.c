@@ -11,6 +11,9 @@ static bool kind_matches(const char *kind, size_t len, enum resource r)
 
 	if (r == RESOURCE_HEAP && len == 4 && !strncmp(kind, "leak", len))
 		return true;
+	if (r == RESOURCE_SHARED_FILE && (kind_matches(kind, len, RESOURCE_TEMPFILE) ||
+					  kind_matches(kind, len, RESOURCE_POSIX_SHM)))
+		return true;
 	return strlen(name) == len && !strncmp(kind, name, len);
 }
 

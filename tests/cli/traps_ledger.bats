@@ -8,9 +8,11 @@ export DETECTOR=ledger TRAP_FLAGS='-g'
 segments() { awk 'NR > 1 { print $2 }' /proc/sysvipc/shm | sort; }
 setup() { segments >"$BATS_TEST_TMPDIR/segments"; }
 teardown() {
-  rm -f /dev/shm/trap-* /tmp/trap-??????
+  rm -f /dev/shm/trap-* /tmp/trap-??????*
   segments | comm -13 "$BATS_TEST_TMPDIR/segments" - | xargs -r -n 1 ipcrm -m
 }
+
+fixed_name() { printf %07d $BASHPID | tr 0-9 a-j; } # two runs of this suite do not meet
 
 clean_too() { # PROGRAM: the clean build against itself is clean
   TRAP_CANDIDATE_FLAGS='' trap_case "$1" 0
@@ -42,6 +44,27 @@ clean_too() { # PROGRAM: the clean build against itself is clean
 @test "ledger: a file in TMPDIR, clean" { clean_too temp_tmpdir; }
 @test "ledger: a file in /tmp" { trap_case temp_mkstemp 20 '"tempfile"' '/tmp/trap-'; }
 @test "ledger: a file in /tmp, clean" { clean_too temp_mkstemp; }
+@test "ledger: a file in /tmp, base and candidate side by side" {
+  ARGS='--jobs 2' trap_case temp_mkstemp 20 '"tempfile"' '/tmp/trap-'
+}
+@test "ledger: a file of a fixed name in /tmp" {
+  TRAP_FLAGS="-g -DFIXED=$(fixed_name)" trap_case temp_fixed 20 '"shared_file"' '/tmp/trap-[a-j]{7}'
+  # It is still there, and found again.
+  fails_with 20 "$EXITPATH_BIN" leak --base base --candidate candidate --setup 'sh build.sh' \
+    --detector ledger --cycles 2 --fresh --quiet -- ./build/t
+}
+@test "ledger: a file of a fixed name in /tmp, clean" {
+  TRAP_FLAGS="-g -DFIXED=$(fixed_name)" clean_too temp_fixed
+}
+@test "ledger: a cache in /tmp that base keeps as well" {
+  TRAP_FLAGS="-g -DFIXED=$(fixed_name)" TRAP_BASE_FLAGS=-DLEAK trap_case temp_fixed 0 '"shared_file"' learned
+}
+@test "ledger: a compiler at work in /tmp is not blamed" {
+  (while sleep 0.01; do echo 'int x;' | TMPDIR=/tmp gcc -x c -c -o /dev/null -; done) 3>&- &
+  local noise=$!
+  clean_too temp_mkstemp
+  kill $noise && { wait $noise || true; }
+}
 @test "ledger: POSIX shared memory" { trap_case shm_posix 20 '"posix_shm"'; }
 @test "ledger: POSIX shared memory, clean" { clean_too shm_posix; }
 @test "ledger: System V shared memory" { trap_case shm_sysv 20 '"sysv_shm"'; }
