@@ -200,6 +200,8 @@ static int fill(const struct repo *r, const struct revision_info *rev,
 		json_decref(state);
 		state = json_object();
 	}
+	if (json_get_bool(state, "setup_begun", false))
+		json_object_clear(state);
 	if (bring_up(r, rev, dir, c->dir, state, &kept, err) < 0 ||
 	    tree_share(r, share, c->dir, err) < 0)
 		return -1;
@@ -243,7 +245,7 @@ static char *dir_of(const struct checkout *c)
 	return xstrndup(c->dir, strlen(c->dir) - strlen("/src"));
 }
 
-int checkout_setup_done(struct checkout *c, struct err *err)
+static int note_setup(struct checkout *c, bool done, struct err *err)
 {
 	CLEANUP_FREE char *dir = dir_of(c);
 	CLEANUP_JSON json_t *state = load_state(dir);
@@ -251,11 +253,22 @@ int checkout_setup_done(struct checkout *c, struct err *err)
 	if (!json_is_object(state))
 		return err_set(err, ERR_ENVIRONMENT, "%s/%s was removed or damaged", dir,
 			       STATE_FILE);
-	json_put_bool(state, "setup_done", true);
+	json_put_bool(state, "setup_begun", !done);
+	json_put_bool(state, "setup_done", done);
 	if (save_state(dir, state, err) < 0)
 		return -1;
-	c->setup_done = true;
+	c->setup_done = done;
 	return 0;
+}
+
+int checkout_setup_begin(struct checkout *c, struct err *err)
+{
+	return note_setup(c, false, err);
+}
+
+int checkout_setup_done(struct checkout *c, struct err *err)
+{
+	return note_setup(c, true, err);
 }
 
 void checkout_release(struct checkout *c)

@@ -47,11 +47,16 @@ static const char *const options[] = {
 	"log.showSignature=false", "safe.directory=*", /* last: see git_call.discover */
 };
 
-void git_clean_env(struct strv *env)
+void rev_clean_env(struct strv *env)
 {
 	strv_copy(env, environ);
 	for (size_t i = 0; i < ARRAY_SIZE(local_vars); i++)
 		env_set(env, local_vars[i], NULL);
+}
+
+void git_clean_env(struct strv *env)
+{
+	rev_clean_env(env);
 	env_set(env, "LC_ALL", "C"); /* messages are quoted, and some recognised */
 	env_set(env, "GIT_OPTIONAL_LOCKS", "0");
 	env_set(env, "GIT_TERMINAL_PROMPT", "0");

@@ -46,7 +46,7 @@ int git_run(const struct git_call *call, struct buf *out, struct err *err, ...)
 /* As git_run(); the output is one line, returned without its newline. */
 char *git_line(const struct git_call *call, struct err *err, ...)
 	__attribute__((sentinel));
-/* Our environment without what git sets for its hooks. */
+/* rev_clean_env() and what makes git's answers the same everywhere. */
 void git_clean_env(struct strv *env);
 /* A path as git reads it in an alternates list: C-quoted where it must be. */
 void git_quote_path(struct buf *out, const char *path);

@@ -50,6 +50,10 @@ int rev_default_base(struct repo *r, char **ret_name, struct err *err);
 int rev_read_file(struct repo *r, const char *commit, const char *path, struct buf *ret,
 		  bool *ret_found, struct err *err);
 
+/* Adds our environment to env, without what git sets for its hooks: a program that calls
+ * git would work on the user's repository. */
+void rev_clean_env(struct strv *env);
+
 /* A checkout, locked (flock) for this process until checkout_release(). */
 struct checkout {
 	char *dir;	 /* absolute root of the checked out tree */
@@ -68,7 +72,10 @@ int checkout_get(struct repo *r, const struct revision_info *rev,
 		 const char setup_digest[SHA256_HEX], const struct strv *share,
 		 void (*on_wait)(void *ctx, pid_t owner), void *ctx, struct checkout *ret,
 		 struct err *err);
-/* Records that the set-up succeeded, so that a later run skips it. */
+/* Around the set-up: when it was begun and did not succeed (it failed, or we were
+ * killed), what it left is not to be built upon, and the next checkout_get() makes the
+ * checkout anew; when it succeeded, a later run skips it. */
+int checkout_setup_begin(struct checkout *c, struct err *err);
 int checkout_setup_done(struct checkout *c, struct err *err);
 void checkout_release(struct checkout *c);
 

@@ -51,6 +51,40 @@ static void checks_out_a_commit(void **state)
 	free(dir);
 }
 
+/* What a set-up left that failed or was killed is not built upon. */
+static void makes_anew_after_a_set_up_that_did_not_succeed(void **state)
+{
+	char *dir = fixture_repo();
+	struct repo *r = open_ok(dir, NULL);
+	struct checkout c = get_ok(r, "main", NULL);
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(checkout_setup_begin(&c, &err), 0);
+	run_in(c.dir, "echo half >a.o");
+	checkout_release(&c);
+	c = get_ok(r, "main", NULL);
+	assert_false(c.setup_done);
+	expect(c.dir, "cat a.c; ls *.o 2>/dev/null || :", "two");
+	assert_int_equal(checkout_setup_begin(&c, &err), 0);
+	run_in(c.dir, "echo whole >a.o");
+	assert_int_equal(checkout_setup_done(&c, &err), 0);
+	checkout_release(&c);
+	c = get_ok(r, "main", NULL);
+	assert_true(c.setup_done);
+	expect(c.dir, "cat a.o", "whole");
+	/* Done again (--fresh), and killed this time. */
+	assert_int_equal(checkout_setup_begin(&c, &err), 0);
+	assert_false(c.setup_done);
+	checkout_release(&c);
+	c = get_ok(r, "main", NULL);
+	assert_false(c.setup_done);
+	expect(c.dir, "ls *.o 2>/dev/null || :", "");
+	checkout_release(&c);
+	repo_close(r);
+	free(dir);
+}
+
 static void reuses_and_restores(void **state)
 {
 	static const struct {
@@ -526,6 +560,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(checks_out_a_commit),
 		HARNESS_TEST(reuses_and_restores),
+		HARNESS_TEST(makes_anew_after_a_set_up_that_did_not_succeed),
 		HARNESS_TEST(same_tree_same_checkout),
 		HARNESS_TEST(asking_twice_is_a_bug),
 		HARNESS_TEST(waits_for_another_process),
