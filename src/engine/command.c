@@ -115,12 +115,21 @@ static void keep_setup_log(struct session *s, enum side side, const char *artifa
 	}
 }
 
+static bool all_ready(const struct session *s, unsigned sides)
+{
+	for (int i = 0; i < 2; i++)
+		if ((sides & (1u << i) || s->same) && s->side[i].setup_failed)
+			return false;
+	return true;
+}
+
 int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *err)
 {
 	struct run_result results[2] = {0};
 	struct strv lists[2] = {0};
 	const struct run_result *ran[2] = {NULL, NULL};
 	unsigned todo = 0;
+	bool failed = false;
 	struct check *c;
 	int rc = 0;
 
@@ -134,12 +143,16 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 		st->setup_ran = true;
 		if (s->same && s->side[!i].setup_ran)
 			continue; /* the same checkout */
-		if (s->contract.setup && (!st->use->setup_done || s->opts->fresh))
-			todo |= 1u << i;
+		if (!s->contract.setup || (st->use->setup_done && !s->opts->fresh))
+			continue;
+		if (checkout_setup_begin(st->use, err) < 0)
+			return -1;
+		todo |= 1u << i;
 	}
-	*ret_ok = true;
-	if (!todo)
+	if (!todo) {
+		*ret_ok = all_ready(s, sides);
 		return 0;
+	}
 	rc = session_commands(s, "setup", s->contract.setup, s->contract.setup_timeout_ms,
 			      todo, results, lists, err);
 	for (int i = 0; i < 2 && rc == 0; i++) {
@@ -150,9 +163,10 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 		if (results[i].end == RUN_EXITED && results[i].status == 0)
 			rc = checkout_setup_done(s->side[i].use, err);
 		else
-			*ret_ok = false;
+			s->side[i].setup_failed = failed = true;
 	}
-	if (rc == 0 && !*ret_ok) {
+	*ret_ok = all_ready(s, sides);
+	if (rc == 0 && failed) {
 		c = result_check(s->result);
 		verdict_setup(ran[SIDE_BASE], ran[SIDE_CANDIDATE], c);
 		if (!c->target)

@@ -32,6 +32,8 @@ static struct store *open_at(const struct evidence_at *at, struct err *err)
 		if (!path_exists(db)) {
 			err_set(err, ERR_USAGE, "%s holds no evidence (no evidence.db)",
 				at->store);
+			err_hint(err, "name the directory that `exitpath gate --store` "
+				      "was given");
 			return NULL;
 		}
 		return store_open(at->store, err);
@@ -121,9 +123,10 @@ static int find_artifact(struct store *s, const char *run_id, const char *name,
 	}
 	free(refs);
 	if (name && !found) {
-		err_set(err, ERR_USAGE, "%s has no artifact `%s`", run_id, name);
-		err_hint(err, "`exitpath evidence show %s --artifacts` lists them",
-			 run_id);
+		err_set(err, ERR_USAGE, "%s has no artifact `%s`",
+			run_id ? run_id : "the newest run", name);
+		err_hint(err, "`exitpath evidence show%s%s --artifacts` lists them",
+			 run_id ? " " : "", run_id ? run_id : "");
 		return -1;
 	}
 	return 0;

@@ -21,7 +21,7 @@ int evidence_list(const struct evidence_at *at, size_t limit, json_t **ret,
 /* run_id NULL: the newest. Text records separated by "---", or JSON when json. */
 int evidence_show(const struct evidence_at *at, const char *run_id, bool json,
 		  struct buf *ret, struct err *err);
-/* The bytes of one artifact of a run. */
+/* The bytes of one artifact of a run (NULL: the newest). */
 int evidence_artifact(const struct evidence_at *at, const char *run_id, const char *name,
 		      struct buf *ret, struct err *err);
 /* Names of a run's artifacts. */

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-extern char **environ;
-
 const char *side_name(enum side s)
 {
 	return s == SIDE_BASE ? "base" : "candidate";
@@ -38,22 +36,19 @@ static char *find_contract(const char *top, const char *prefix)
 	}
 }
 
-/* Where commands run: the contract's directory when it lies in the repository. */
-static char *command_prefix(const struct session *s, const char *contract_path)
+/* Commands run in the contract's directory when it lies in the repository, at the top
+ * when it does not, and without one in the directory that the user is in. */
+static void place_contract(struct session *s, const char *path)
 {
-	const char *top = repo_top(s->repo);
+	const char *top = repo_top(s->repo), *slash;
 	size_t len = strlen(top);
-	CLEANUP_FREE char *full = contract_path ? realpath(contract_path, NULL) : NULL;
-	const char *slash;
+	CLEANUP_FREE char *full = path ? realpath(path, NULL) : NULL;
 
-	if (!full)
-		return xstrdup(contract_path ? "" : repo_prefix(s->repo));
-	if (strncmp(full, top, len) || full[len] != '/')
-		return xstrdup("");
-	slash = strrchr(full, '/');
-	return slash > full + len
-		       ? xstrndup(full + len + 1, (size_t)(slash - full) - len - 1)
-		       : xstrdup("");
+	if (full && !strncmp(full, top, len) && full[len] == '/')
+		s->contract_file = xstrdup(full + len + 1);
+	slash = s->contract_file ? strrchr(s->contract_file, '/') : NULL;
+	s->prefix = slash ? xstrndup(s->contract_file, (size_t)(slash - s->contract_file))
+			  : xstrdup(path ? "" : repo_prefix(s->repo));
 }
 
 static int check_detectors(const struct strv *names, const char *where, struct err *err)
@@ -77,18 +72,36 @@ static int check_detectors(const struct strv *names, const char *where, struct e
 	return 0;
 }
 
+static bool in_a_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 ||
+	       (c && strchr("_.-", c));
+}
+
+/* Does text name the directory or something in it? Not "./src/app" for "/app", nor
+ * "/app-2", but "-I/app/include" and "DIR='/app'". */
+static bool names_directory(const char *text, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	for (const char *hit = text; (hit = strstr(hit, dir)); hit++) {
+		bool option = hit - text >= 2 && hit[-2] == '-' &&
+			      (hit - text == 2 || !in_a_word(hit[-3]));
+
+		if (!in_a_word(hit[len]) &&
+		    (hit == text || !in_a_word(hit[-1]) || option))
+			return true;
+	}
+	return false;
+}
+
 /* Both revisions would run the same file: the worst false green of all. */
 static int check_not_working_tree(const struct session *s, const char *what,
 				  const char *text, struct err *err)
 {
 	const char *top = repo_top(s->repo);
-	const char *hit = text ? strstr(text, top) : NULL;
-	char after;
 
-	if (!hit)
-		return 0;
-	after = hit[strlen(top)];
-	if (after != '/' && after != '\0' && after != ' ')
+	if (!text || !names_directory(text, top))
 		return 0;
 	err_set(err, ERR_USAGE,
 		"%s names %s, the working tree: base and candidate would run the same "
@@ -119,15 +132,21 @@ static int check_commands(const struct session *s, struct err *err)
 	return 0;
 }
 
-static void split_names(const char *text, struct strv *ret)
+static int split_names(const char *text, struct strv *ret, struct err *err)
 {
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, ",");
+		CLEANUP_FREE char *name = xstrndup(p, n);
 
-		if (n)
-			strv_take(ret, xstrndup(p, n));
+		if (n && !strv_contains(ret, name))
+			strv_take(ret, TAKE_PTR(name));
 		p += n + (p[n] == ',');
 	}
+	if (ret->n)
+		return 0;
+	err_set(err, ERR_USAGE, "--detector names no detector");
+	err_hint(err, "leave it out for every detector that fits");
+	return -1;
 }
 
 /* A lifecycle's name as the contract allows it, from a program's path. */
@@ -209,7 +228,8 @@ static int apply_flags(struct session *s, struct err *err)
 		l->repairs = l->repairs || o->repairs;
 		if (o->detectors) {
 			strv_release(&l->detectors);
-			split_names(o->detectors, &l->detectors);
+			if (split_names(o->detectors, &l->detectors, err) < 0)
+				return -1;
 		}
 	}
 	contract_digest(c);
@@ -235,33 +255,56 @@ static int load_contract(struct session *s, struct err *err)
 			 o->command);
 		return -1;
 	}
-	s->prefix = command_prefix(s, path);
+	place_contract(s, path);
 	if (apply_flags(s, err) < 0)
 		return -1;
 	return check_commands(s, err);
 }
 
-/* What the patch does to the list of suppressions is shown, whoever wrote it. */
-static int compare_suppressions(struct session *s, struct err *err)
+/* The contract as a revision has it; empty when it has none, or none that can be read,
+ * which is a warning. */
+static int contract_of(struct session *s, enum side side, struct contract *ret,
+		       struct err *err)
 {
+	const char *commit = s->side[side].rev.commit;
 	CLEANUP(buf) struct buf text = {0};
-	CLEANUP(contract) struct contract old = {0};
-	CLEANUP_FREE char *path = NULL;
-	struct err ignored = {0};
+	struct err why = {0};
 	bool found = false;
 
-	if (!s->contract.path || !s->contract.nsuppressions)
+	if (rev_read_file(s->repo, commit, s->contract_file, &text, &found, &why) == 0 &&
+	    (!found ||
+	     contract_parse(buf_str(&text), text.len, s->contract_file, ret, &why) == 0))
 		return 0;
-	path = *s->prefix ? path_join(s->prefix, CONTRACT_FILE) : xstrdup(CONTRACT_FILE);
-	if (rev_read_file(s->repo, s->side[SIDE_BASE].rev.commit, path, &text, &found,
-			  err) < 0)
+	if (why.kind != ERR_USAGE) {
+		*err = why;
 		return -1;
-	if (found && contract_parse(buf_str(&text), text.len, path, &old, &ignored) < 0) {
-		strv_addf(&s->result->warnings, "the contract of base cannot be read: %s",
-			  ignored.message);
-		return 0;
 	}
-	contract_widened(&old, &s->contract, &s->result->warnings);
+	strv_addf(&s->result->warnings, "the contract of %s cannot be read: %s",
+		  side_name(side), why.message);
+	return 0;
+}
+
+/*
+ * What the patch does to the list of suppressions is shown, whoever wrote it: those of
+ * this run, and those that the candidate would bring when another contract is followed.
+ * A contract outside of the repository is not the patch's.
+ */
+static int compare_suppressions(struct session *s, struct err *err)
+{
+	CLEANUP(contract) struct contract old = {0}, new = {0};
+	CLEANUP(strv) struct strv proposed = {0};
+	struct strv *lines = &s->result->warnings;
+
+	if (!s->contract_file)
+		return 0;
+	if (contract_of(s, SIDE_BASE, &old, err) < 0 ||
+	    contract_of(s, SIDE_CANDIDATE, &new, err) < 0)
+		return -1;
+	contract_widened(&old, &s->contract, lines);
+	contract_widened(&old, &new, &proposed);
+	for (size_t i = 0; i < proposed.n; i++)
+		if (!strv_contains(lines, proposed.v[i]))
+			strv_add(lines, proposed.v[i]);
 	return 0;
 }
 
@@ -356,6 +399,7 @@ void session_close(struct session *s)
 	if (s->repo)
 		repo_close(s->repo);
 	contract_release(&s->contract);
+	free(s->contract_file);
 	free(s->prefix);
 	*s = (struct session){0};
 }
@@ -370,6 +414,18 @@ static void tell_waiting(void *ctx, pid_t owner)
 	progress_tell(s->opts->progress, "checkout", text, NULL, 0, 0);
 }
 
+/* Two contracts of one repository may have the same command line for their set-up. */
+static void setup_digest(const struct session *s, char ret[SHA256_HEX])
+{
+	struct sha256 *h = sha256_new();
+	char commands[SHA256_HEX];
+
+	contract_setup_digest(&s->contract, commands);
+	sha256_add_field(h, commands);
+	sha256_add_field(h, s->prefix);
+	sha256_finish(h, ret);
+}
+
 int session_checkout(struct session *s, enum side side, struct err *err)
 {
 	struct side_state *st = &s->side[side];
@@ -379,7 +435,7 @@ int session_checkout(struct session *s, enum side side, struct err *err)
 
 	if (!own->have_checkout) {
 		progress_tell(s->opts->progress, "checkout", side_name(side), NULL, 0, 0);
-		contract_setup_digest(&s->contract, digest);
+		setup_digest(s, digest);
 		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share,
 				 tell_waiting, s, &own->checkout, err) < 0)
 			return -1;
@@ -403,31 +459,9 @@ int session_checkout(struct session *s, enum side side, struct err *err)
 void session_env(const struct session *s, enum side side, const char *tmpdir,
 		 struct strv *ret)
 {
-	/* `git rev-parse --local-env-vars`: a hook sets them, and a test that calls git
-	 * would work on the user's repository. */
-	static const char *const git_local[] = {
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES",
-		"GIT_CONFIG",
-		"GIT_CONFIG_PARAMETERS",
-		"GIT_CONFIG_COUNT",
-		"GIT_OBJECT_DIRECTORY",
-		"GIT_DIR",
-		"GIT_WORK_TREE",
-		"GIT_IMPLICIT_WORK_TREE",
-		"GIT_GRAFT_FILE",
-		"GIT_INDEX_FILE",
-		"GIT_NO_REPLACE_OBJECTS",
-		"GIT_REPLACE_REF_BASE",
-		"GIT_PREFIX",
-		"GIT_SHALLOW_FILE",
-		"GIT_COMMON_DIR",
-		"GIT_INTERNAL_SUPER_PREFIX",
-	};
 	CLEANUP_FREE char *trees = NULL;
 
-	strv_copy(ret, environ);
-	for (size_t i = 0; i < ARRAY_SIZE(git_local); i++)
-		env_set(ret, git_local[i], NULL);
+	rev_clean_env(ret);
 	/* A command that loses the checkout's .git must not find the user's above it. */
 	trees = path_join(repo_store(s->repo), "trees");
 	env_set(ret, "GIT_CEILING_DIRECTORIES", trees);
@@ -482,6 +516,8 @@ char *session_reproduce(const struct session *s)
 		strv_addf(&v, "--timeout=%llums", (unsigned long long)o->timeout_ms);
 	if (o->repairs)
 		strv_add(&v, "--repairs");
+	if (o->jobs > 1)
+		strv_addf(&v, "--jobs=%u", o->jobs);
 	strv_add(&v, "--fresh");
 	if (o->argv && o->argv[0]) {
 		strv_add(&v, "--");

@@ -12,15 +12,15 @@ struct side_state {
 	struct checkout checkout;
 	struct checkout
 		*use; /* the checkout to run in: own, or base's when trees agree */
-	struct run_result setup;
-	bool have_checkout, setup_ran;
+	bool have_checkout, setup_ran, setup_failed;
 	char *cwd; /* absolute directory in the checkout that commands run in */
 };
 
 struct session {
 	const struct gate_opts *opts;
 	struct contract contract;
-	char *prefix; /* directory of the contract, relative to the repository's top */
+	char *contract_file; /* relative to the repository's top; NULL: not in there */
+	char *prefix;	     /* its directory, where commands run; "": the top */
 	struct repo *repo;
 	struct store *store;
 	struct side_state side[2]; /* by enum side */
@@ -57,8 +57,8 @@ int session_keep(struct session *s, const char *name, const void *data, size_t l
 int session_commands(struct session *s, const char *target, const char *command,
 		     uint64_t timeout_ms, unsigned sides, struct run_result results[2],
 		     struct strv lists[2], struct err *err);
-/* The set-up of both sides where it is still to be done; adds a check when it failed.
- * ret_ok: both are ready. */
+/* The set-up of the given sides where it is still to be done; adds a check when it fails.
+ * ret_ok: they are ready. */
 int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *err);
 
 /* One lifecycle under all its detectors: adds its checks to the result. */
