@@ -217,8 +217,18 @@ static bool already_seen(struct exit_notify *n, pid_t pid)
 	return false;
 }
 
-/* Reads a string of the process. False: it cannot be read, or is longer than a path. */
-static bool read_string(pid_t pid, uint64_t at, char *ret, size_t size)
+enum path_state {
+	PATH_READ,
+	PATH_HIDDEN, /* another user's: a setuid program */
+	PATH_NONE,   /* the call will fail, or makes no name */
+};
+
+static enum path_state read_failed(void)
+{
+	return errno == EPERM ? PATH_HIDDEN : PATH_NONE;
+}
+
+static enum path_state read_string(pid_t pid, uint64_t at, char *ret, size_t size)
 {
 	size_t len = 0;
 
@@ -230,15 +240,13 @@ static bool read_string(pid_t pid, uint64_t at, char *ret, size_t size)
 		ssize_t n = process_vm_readv(pid, &to, 1, &from, 1, 0);
 
 		if (n <= 0)
-			return false;
+			return read_failed();
 		if (memchr(ret + len, '\0', (size_t)n))
-			return true;
+			return PATH_READ;
 		len += (size_t)n;
 	}
-	return false;
+	return PATH_NONE; /* ENAMETOOLONG */
 }
-
-enum path_state { PATH_READ, PATH_HIDDEN, PATH_NONE };
 
 /* The path of a Unix socket; others make no name. */
 static enum path_state read_address(pid_t pid, uint64_t at, uint64_t size, char *ret)
@@ -248,7 +256,7 @@ static enum path_state read_address(pid_t pid, uint64_t at, uint64_t size, char 
 	struct iovec from = {(void *)(uintptr_t)at, to.iov_len};
 
 	if (process_vm_readv(pid, &to, 1, &from, 1, 0) < 0)
-		return PATH_HIDDEN;
+		return read_failed();
 	if (a.sun_family != AF_UNIX || !a.sun_path[0])
 		return PATH_NONE;
 	memcpy(ret, a.sun_path, sizeof(a.sun_path));
@@ -267,10 +275,8 @@ static void show_name(struct exit_notify *n, const struct seccomp_notif *req,
 
 	if (c->is_address)
 		state = read_address(tid, args[c->path], args[c->path + 1], path);
-	else if (read_string(tid, args[c->path], path, sizeof(path)))
-		state = PATH_READ;
 	else
-		state = PATH_HIDDEN;
+		state = read_string(tid, args[c->path], path, sizeof(path));
 	if (state != PATH_NONE &&
 	    ioctl(n->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) == 0)
 		n->watch->at_name(n->watch->ctx, tid, dirfd,
