@@ -29,6 +29,7 @@ struct detector {
 	const char *summary; /* one line for doctor and --help */
 	bool wraps;	     /* cannot share a run */
 	bool has_precise;    /* honours detect_run.precise */
+	bool heap;	     /* sees memory that is not released */
 	const char *install; /* how to get what is missing, for doctor */
 	/* Is what it needs on this machine, and which version. */
 	int (*probe)(char **ret_version, struct err *err);

@@ -143,6 +143,7 @@ const struct detector detector_lsan = {
 	.name = "lsan",
 	.summary = "heap leaks in programs built with -fsanitize=address or =leak",
 	.has_precise = true,
+	.heap = true,
 	.install = "gcc or clang with the sanitizer runtimes (apt-get install gcc "
 		   "libasan8), and a build with -fsanitize=address",
 	.probe = lsan_probe,

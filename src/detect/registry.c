@@ -1,4 +1,7 @@
-/* The one table of detectors, by name. See docs/HOWTO-detector.md. */
+/*
+ * The one table of detectors. Those that name a line come first: their checks are the
+ * first that a report shows. See docs/HOWTO-detector.md.
+ */
 #include "detect/detect.h"
 
 #include <string.h>
@@ -8,9 +11,9 @@ extern const struct detector detector_lsan;
 extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
-	&detector_ledger,
 	&detector_lsan,
 	&detector_valgrind,
+	&detector_ledger,
 	NULL,
 };
 

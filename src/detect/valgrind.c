@@ -96,6 +96,7 @@ const struct detector detector_valgrind = {
 	.name = "valgrind",
 	.summary = "heap and descriptors of any program, with no rebuild; slow",
 	.wraps = true,
+	.heap = true,
 	.install = "apt-get install valgrind libc6-dbg",
 	.probe = valgrind_probe,
 	.prepare = valgrind_prepare,

@@ -614,7 +614,7 @@ static bool heap_checked(const struct session *s, const struct lifecycle *l)
 		const struct check *c = &s->result->checks[i];
 
 		if (c->target && !strcmp(c->target, l->name) && c->detector &&
-		    strcmp(c->detector, "ledger"))
+		    detector_find(c->detector)->heap)
 			return true;
 	}
 	return false;

@@ -144,8 +144,10 @@ static int shows_signals(void)
 
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "SigIgn: %llx", &set) == 1 ||
-		    sscanf(line, "SigBlk: %llx", &set) == 1)
+		    sscanf(line, "SigBlk: %llx", &set) == 1) {
 			bad += set != 0;
+			fputs(line, stdout);
+		}
 	fclose(f);
 	return bad;
 }
@@ -345,6 +347,7 @@ static void gives_a_clean_surrounding(void **state)
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	assert_int_equal(r.end, RUN_EXITED);
+	assert_file("stdout", "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 	assert_int_equal(r.status, 0);
 }
 
