@@ -30,6 +30,7 @@ void finding_release(struct finding *f)
 {
 	leak_release(&f->leak);
 	free(f->base_units);
+	free(f->base_bytes);
 	free(f->suppressed_by);
 	*f = (struct finding){0};
 }

@@ -17,7 +17,8 @@ struct revision_info {
 	char *subject; /* first line of the message */
 };
 
-/* One leak as the verdict classified it. base_units is NULL when base never had it. */
+/* One leak as the verdict classified it. base_units and base_bytes are NULL when base
+ * never had it. */
 enum finding_class {
 	FINDING_NEW,	      /* blamed on the candidate */
 	FINDING_INHERITED,    /* base leaks it as well */
@@ -33,6 +34,7 @@ struct finding {
 	struct leak leak;     /* of the candidate; of base when repaired */
 	size_t ncycles;	      /* length of leak.units */
 	uint64_t *base_units; /* per measured cycle of base, or NULL */
+	uint64_t *base_bytes; /* the same; NULL also where units alone are known */
 	size_t nbase;
 	char *suppressed_by; /* the match of the suppression */
 };

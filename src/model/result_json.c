@@ -34,6 +34,9 @@ static json_t *finding_to_json(const struct finding *f)
 	if (f->base_units)
 		json_object_set_new(j, "base_units",
 				    series_to_json(f->base_units, f->nbase));
+	if (f->base_bytes)
+		json_object_set_new(j, "base_bytes",
+				    series_to_json(f->base_bytes, f->nbase));
 	json_object_set_new(j, "leak", leak_to_json(&f->leak, f->ncycles));
 	return j;
 }
@@ -52,11 +55,16 @@ static bool class_parse(const char *name, enum finding_class *ret)
 static bool finding_from_json(const json_t *j, struct finding *ret)
 {
 	const json_t *base = json_object_get(j, "base_units");
+	const json_t *bytes = json_object_get(j, "base_bytes");
+	size_t nbytes = 0;
 
 	if (!class_parse(json_get(j, "class", ""), &ret->class))
 		return false;
 	ret->suppressed_by = json_get_dup(j, "suppressed_by");
 	if (base && !series_from_json(base, &ret->base_units, &ret->nbase))
+		return false;
+	if (bytes &&
+	    (!series_from_json(bytes, &ret->base_bytes, &nbytes) || nbytes != ret->nbase))
 		return false;
 	return !leak_from_json(json_object_get(j, "leak"), &ret->leak, &ret->ncycles);
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "model/phrase.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,14 @@ static void pair_init(struct pair *p, const struct leak_case *in, const char *si
 	}
 }
 
+static uint64_t *copy_series(const uint64_t *v, size_t n)
+{
+	uint64_t *copy = xcalloc(n, sizeof(*copy));
+
+	memcpy(copy, v, n * sizeof(*copy));
+	return copy;
+}
+
 static void add_finding(struct check *ret, const struct pair *p, enum finding_class class,
 			const char *suppressed_by)
 {
@@ -68,8 +77,9 @@ static void add_finding(struct check *ret, const struct pair *p, enum finding_cl
 	f->suppressed_by = xstrdup(suppressed_by);
 	if (p->base && p->base_max) {
 		f->nbase = p->nbase;
-		f->base_units = xcalloc(p->nbase, sizeof(*f->base_units));
-		memcpy(f->base_units, p->base->units, p->nbase * sizeof(*f->base_units));
+		f->base_units = copy_series(p->base->units, p->nbase);
+		if (p->base->resource == RESOURCE_HEAP)
+			f->base_bytes = copy_series(p->base->bytes, p->nbase);
 	}
 }
 
@@ -83,17 +93,62 @@ static void add_note(struct check *ret, const struct leak *l, size_t n, const ch
 	strv_addf(&ret->notes, "%s holds %s%s in %s%s", who, units, place, share, then);
 }
 
+/* More than base in every cycle, by count or by size. */
+static bool has_grown(const struct pair *p)
+{
+	return p->base_max && (p->candidate_min > p->base_max ||
+			       series_min(p->candidate->bytes, p->ncandidate) >
+				       series_max(p->base->bytes, p->nbase));
+}
+
+/* Where growth decides nothing: the leak is base's, or suppressed. */
+static void note_growth(struct check *ret, const struct pair *p, const char *what)
+{
+	CLEANUP_FREE char *now = NULL, *before = NULL, *place = NULL;
+
+	if (!p->candidate || !has_grown(p))
+		return;
+	now = phrase_units(p->candidate, p->ncandidate);
+	before = phrase_units(p->base, p->nbase);
+	place = phrase_place(p->candidate);
+	strv_addf(&ret->notes, "%s has grown%s: base %s, the candidate %s", what, place,
+		  before, now);
+}
+
+/*
+ * A level without a fixed number, as a runtime's pool of threads: it varies on both
+ * sides, or it is below base's in one cycle and above in another.
+ */
+static bool level_varies(const struct pair *p)
+{
+	bool candidate = p->candidate_min < p->candidate_max;
+
+	return candidate && (p->base_min < p->base_max ||
+			     (p->base_max && p->candidate_min < p->base_min));
+}
+
+static void note_range(struct check *ret, const struct pair *p)
+{
+	CLEANUP_FREE char *units = phrase_units(p->candidate, p->ncandidate);
+
+	strv_addf(&ret->notes,
+		  "the candidate holds %s, base %" PRIu64 " to %" PRIu64
+		  ": the number varies, and is taken for normal",
+		  units, p->base_min, p->base_max);
+}
+
 /*
  * What a process may hold at its end: the level is what base holds at most, and only
  * what is above it in every cycle is the candidate's.
  */
 static void classify_level(const struct pair *p, struct check *ret, struct tally *t)
 {
+	bool varies = level_varies(p);
+
 	if (p->candidate_min > p->base_max) {
 		add_finding(ret, p, FINDING_NEW, NULL);
 		t->blamed++;
-	} else if (p->candidate_max > p->base_max &&
-		   !(p->base_sometimes && p->candidate_sometimes)) {
+	} else if (p->candidate_max > p->base_max && !varies) {
 		add_finding(ret, p, FINDING_INTERMITTENT, NULL);
 		t->unsettled++;
 	} else if (p->candidate_max) {
@@ -101,14 +156,17 @@ static void classify_level(const struct pair *p, struct check *ret, struct tally
 		if (p->base_sometimes && p->candidate_sometimes)
 			add_note(ret, p->candidate, p->ncandidate, "the candidate",
 				 ", as base does at times");
+		else if (varies && p->candidate_max > p->base_max)
+			note_range(ret, p);
 		if (p->candidate_max < p->base_min) {
 			t->lowered++;
 			add_note(ret, p->candidate, p->ncandidate, "the candidate",
 				 ", fewer than base; the rest is taken for normal");
 		}
 	} else if (p->base_leaks) {
+		/* It was base's normal level: no reason to call base broken. */
 		add_finding(ret, p, FINDING_REPAIRED, NULL);
-		t->repaired++;
+		t->lowered++;
 	} else if (p->base_sometimes) {
 		t->base_intermittent++;
 		add_note(ret, p->base, p->nbase, "base", ", the candidate never does");
@@ -129,13 +187,15 @@ static void classify_lasting(const struct pair *p, bool repairs, struct check *r
 
 		add_finding(ret, p, unsettled ? FINDING_INTERMITTENT : FINDING_INHERITED,
 			    NULL);
+		note_growth(ret, p, "what base leaks");
 		t->unsettled += unsettled;
 		t->inherited += !(repairs && p->candidate_sometimes);
 		t->fewer += p->candidate_max < p->base_min;
 	} else if (p->base_leaks) {
 		add_finding(ret, p, FINDING_REPAIRED, NULL);
 		t->repaired++;
-	} else if (p->base_sometimes && p->candidate_sometimes) {
+	} else if (p->base_sometimes && p->candidate_sometimes &&
+		   p->candidate_max <= p->base_max) {
 		add_finding(ret, p, FINDING_INTERMITTENT, NULL);
 		add_note(ret, p->candidate, p->ncandidate, "the candidate",
 			 ", as base does at times: not blamed");
@@ -178,12 +238,16 @@ static void classify_one(const struct leak_case *in, const char *signature,
 	if (!p.base_max && !p.candidate_max)
 		return;
 	match = suppressed_by(in, p.candidate ? p.candidate : p.base, ret);
-	if (match)
+	if (match) {
+		CLEANUP_FREE char *what = xasprintf("what %s suppresses", match);
+
 		add_finding(ret, &p, FINDING_SUPPRESSED, match);
-	else if (resource_lasting((p.candidate ? p.candidate : p.base)->resource))
+		note_growth(ret, &p, what);
+	} else if (resource_lasting((p.candidate ? p.candidate : p.base)->resource)) {
 		classify_lasting(&p, in->lifecycle->repairs, ret, t);
-	else
+	} else {
 		classify_level(&p, ret, t);
+	}
 }
 
 static int class_order(enum finding_class c)

@@ -110,6 +110,18 @@ char *describe_finding(const struct finding *f)
 	return xasprintf("%s per cycle%s", units, place);
 }
 
+char *describe_base(const struct finding *f)
+{
+	struct leak l = f->leak;
+	CLEANUP_FREE char *units = NULL, *place = phrase_place(&f->leak);
+	CLEANUP_FREE uint64_t *none = xcalloc(f->nbase, sizeof(*none));
+
+	l.units = f->base_units;
+	l.bytes = f->base_bytes ? f->base_bytes : none;
+	units = phrase_units(&l, f->nbase);
+	return xasprintf("%s per cycle%s", units, place);
+}
+
 char *describe_share(const struct exam *e, const struct finding *f)
 {
 	CLEANUP_FREE char *share = phrase_share(f->leak.units, f->ncycles);

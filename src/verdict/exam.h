@@ -41,6 +41,8 @@ char *more_cycles(const struct exam *e);
 char *describe_cycle(const struct cycle *c); /* "heap-use-after-free (exit 1)" */
 /* "1 allocation (40 bytes) per cycle in leak_here (src/worker.c:41)". */
 char *describe_finding(const struct finding *f);
+/* The same of base, which must have it: what it leaks may be fewer or smaller. */
+char *describe_base(const struct finding *f);
 /* "5 of 5 cycles on the candidate, 0 of 5 on base". */
 char *describe_share(const struct exam *e, const struct finding *f);
 

@@ -26,13 +26,29 @@ static void note_other_failure(const struct exam *e, struct check *ret)
 		  c->failed + c->timed_out, c->n, how);
 }
 
+/* What to do about a new leak. The stable target is a pattern that matches it. */
+static char *remedy(const struct leak *l)
+{
+	static const char release[] =
+		"release it on every path out, then run the same command again";
+	const char *target = strchr(l->signature, '|');
+
+	target = target ? strchr(target + 1, '|') : NULL;
+	if (resource_lasting(l->resource) || l->nframes || !target)
+		return xstrdup(release);
+	return xasprintf("%s; what is held on purpose needs a suppression in the "
+			 "contract, reviewed and owned: %s:%s",
+			 release, resource_name(l->resource), target + 1);
+}
+
 bool rule_leak_shown(struct exam *e, struct check *ret)
 {
 	const struct finding *f = first_finding(ret, FINDING_NEW);
-	CLEANUP_FREE char *what = NULL, *share = NULL, *more = NULL;
+	CLEANUP_FREE char *what = NULL, *share = NULL, *more = NULL, *next = NULL;
 
 	if (!e->comparable || !f)
 		return false;
+	next = remedy(&f->leak);
 	what = describe_finding(f);
 	share = describe_share(e, f);
 	more = and_more(e->tally.blamed, "new leak");
@@ -44,12 +60,11 @@ bool rule_leak_shown(struct exam *e, struct check *ret)
 				  ": %s.%s",
 				  e->in->lifecycle->name, what,
 				  series_max(f->base_units, f->nbase), share, more),
-			"release it on every path out, then run the same command again");
-	return exam_decide(
-		ret, OUTCOME_LEAK,
-		xasprintf("%s leaks %s: %s.%s", e->in->lifecycle->name, what, share,
-			  more),
-		"release it on every path out, then run the same command again");
+			next);
+	return exam_decide(ret, OUTCOME_LEAK,
+			   xasprintf("%s leaks %s: %s.%s", e->in->lifecycle->name, what,
+				     share, more),
+			   next);
 }
 
 static bool unsettled(struct exam *e, struct check *ret)
@@ -130,7 +145,7 @@ static bool base_leaks(struct exam *e, struct check *ret)
 	if (!f)
 		f = first_finding(ret, FINDING_REPAIRED);
 	ret->retry = e->tally.unsettled && may_retry(e);
-	what = describe_finding(f);
+	what = describe_base(f);
 	share = f->class == FINDING_REPAIRED
 			? xasprintf(
 				  "%zu of %zu cycles on base, 0 of %zu on the candidate",

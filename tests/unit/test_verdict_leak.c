@@ -21,6 +21,7 @@ struct held {
 	enum resource resource;
 	const char *name;   /* heap: function; else what */
 	const char *series; /* units per measured cycle, one digit each */
+	uint64_t bytes;	    /* heap: of one unit; 0: 40 */
 };
 
 struct row {
@@ -30,7 +31,7 @@ struct row {
 	enum outcome outcome;
 	bool retry;
 	const char *classes; /* N I L R S M (intermittent), in order */
-	const char *says, *next;
+	const char *says, *next, *note;
 };
 
 #define OK "oooo" /* one warm-up, three measured */
@@ -103,7 +104,8 @@ static enum probe_state state_of(char c)
 static void hold(struct probe *p, const struct held *h, uint64_t units)
 {
 	bool heap = h->resource == RESOURCE_HEAP;
-	struct leak *l = probe_leak(p, h->resource, units, heap ? units * 40 : 0);
+	struct leak *l = probe_leak(p, h->resource, units,
+				    heap ? units * (h->bytes ? h->bytes : 40) : 0);
 
 	l->process = xstrdup("worker_test");
 	if (heap) {
@@ -188,6 +190,14 @@ static void check_row(const struct row *r, size_t i, unsigned attempt,
 		assert_string_equal(classes, r->classes);
 	expect_says(c.explanation, r->says, i);
 	expect_says(c.next, r->next, i);
+	if (r->note) {
+		bool said = false;
+
+		for (size_t k = 0; k < c.notes.n; k++)
+			said |= strstr(c.notes.v[k], r->note) != NULL;
+		if (!said)
+			fail_msg("row %zu: no note \"%s\"", i, r->note);
+	}
 	/* Every outcome that blocks says what to do, or is about missing runs. */
 	if (c.outcome == OUTCOME_CLEAN)
 		assert_null(c.next);
@@ -417,7 +427,34 @@ static void lost_memory(void **state)
 		 {HEAP("a", "111")},
 		 .outcome = OUTCOME_BASELINE_INVALID,
 		 .classes = "I",
+		 .says = "base itself leaks 2 allocations (80 bytes)",
 		 .next = "say so: --repairs"},
+		/* the same allocation, and larger */
+		{OK,
+		 OK,
+		 {HEAP("a", "111")},
+		 {{RESOURCE_HEAP, "a", "111", 9000}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I",
+		 .says = "base itself leaks 1 allocation (40 bytes)",
+		 .note = "what base leaks has grown in a (src/worker.c:41): base 1 "
+			 "allocation (40 bytes), the candidate 1 allocation (9000 "
+			 "bytes)"},
+		/* at times on both, and with more than base ever had */
+		{OK,
+		 OK,
+		 {HEAP("a", "101")},
+		 {HEAP("a", "011")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "M",
+		 .note = "as base does at times: not blamed"},
+		{OK,
+		 OK,
+		 {HEAP("a", "101")},
+		 {HEAP("a", "022")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
 		{OK,
 		 OK,
 		 {HEAP("a", "222")},
@@ -508,7 +545,9 @@ static void what_a_process_may_hold(void **state)
 		 {FD("log", "222")},
 		 .outcome = OUTCOME_LEAK,
 		 .classes = "N",
-		 .says = "where base has at most 1"},
+		 .says = "where base has at most 1",
+		 .next = "what is held on purpose needs a suppression in the contract, "
+			 "reviewed and owned: fd:log"},
 		{OK,
 		 OK,
 		 {FD("log", "121")},
@@ -522,6 +561,27 @@ static void what_a_process_may_hold(void **state)
 		 .outcome = OUTCOME_INCONCLUSIVE,
 		 .retry = true,
 		 .classes = "M"},
+		/* A pool of threads: the number varies by itself. */
+		{OK,
+		 OK,
+		 {{RESOURCE_THREAD, "pool", "444"}},
+		 {{RESOURCE_THREAD, "pool", "354"}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L",
+		 .note = "3 to 5 threads (pool), base 4 to 4"},
+		{OK,
+		 OK,
+		 {{RESOURCE_THREAD, "pool", "434"}},
+		 {{RESOURCE_THREAD, "pool", "454"}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L",
+		 .note = "4 to 5 threads (pool), base 3 to 4"},
+		{OK,
+		 OK,
+		 {{RESOURCE_THREAD, "pool", "434"}},
+		 {{RESOURCE_THREAD, "pool", "565"}},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
 		{OK,
 		 OK,
 		 {{0}},
@@ -557,9 +617,8 @@ static void what_a_process_may_hold(void **state)
 		 OK,
 		 {FD("log", "111")},
 		 {{0}},
-		 .outcome = OUTCOME_BASELINE_INVALID,
-		 .classes = "R",
-		 .next = "say so: --repairs"},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "R"},
 		{OK,
 		 OK,
 		 {FD("log", "111")},
