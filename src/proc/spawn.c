@@ -110,7 +110,10 @@ static void reset_signals(void)
 	/* exec resets handlers, but keeps what is ignored. */
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, SIG_DFL);
+			/* glibc's signal() refuses 32 and 33, which make leaves
+			 * ignored; the kernel's struct sigaction is at most this. */
+			syscall(SYS_rt_sigaction, sig, (const long[4]){0}, NULL,
+				(size_t)_NSIG / 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
