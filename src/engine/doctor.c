@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "detect/detect.h"
 #include "proc/proc.h"
+#include "rev/rev.h"
 
 #include <string.h>
 
@@ -47,7 +48,6 @@ static int examine(const struct detector *d, struct doctor_row *row, struct err 
 	struct run_result r = {0};
 	struct err why = {0};
 	CLEANUP_FREE char *dir = NULL;
-	const char *tmp = getenv("TMPDIR");
 	int rc;
 
 	row->name = d->name;
@@ -57,7 +57,7 @@ static int examine(const struct detector *d, struct doctor_row *row, struct err 
 		row->install = xstrdup(*why.hint ? why.hint : d->install);
 		return 0;
 	}
-	dir = make_temp_dir(tmp && *tmp ? tmp : "/tmp", "exitpath-doctor", err);
+	dir = make_temp_dir(scratch_parent(), "exitpath-doctor", err);
 	if (!dir)
 		return -1;
 	rc = run_canary(d, dir, &p, &r, &why);

@@ -54,6 +54,13 @@ static bool split_lines(struct buf *out, char *lines[], size_t n)
 	return *p == '\0';
 }
 
+static int newline_refused(struct err *err, const char *dir)
+{
+	err_set(err, ERR_USAGE, "a newline in the path of %s", dir);
+	err_hint(err, "rename the directory: git and make cannot work in it either");
+	return -1;
+}
+
 static int set_top(struct repo *r, const char *dir, const struct strv *env,
 		   struct err *err)
 {
@@ -65,7 +72,7 @@ static int set_top(struct repo *r, const char *dir, const struct strv *env,
 		    NULL) < 0)
 		return -1;
 	if (!split_lines(&out, lines, 2))
-		return err_set(err, ERR_USAGE, "a newline in the path of %s", dir);
+		return newline_refused(err, dir);
 	r->top = absolute(dir, lines[0]);
 	if (*lines[1] && lines[1][strlen(lines[1]) - 1] == '/')
 		lines[1][strlen(lines[1]) - 1] = '\0';
@@ -104,7 +111,7 @@ static int discover(struct repo *r, const char *dir, const struct strv *env,
 		    "--absolute-git-dir", NULL) < 0)
 		return -1;
 	if (!split_lines(&out, lines, 4))
-		return err_set(err, ERR_USAGE, "a newline in the path of %s", dir);
+		return newline_refused(err, dir);
 	r->shallow = !strcmp(lines[1], "true");
 	/* git older than 2.28 repeats an option that it does not know. */
 	r->format = xstrdup(lines[2][0] == '-' ? "sha1" : lines[2]);
@@ -332,7 +339,7 @@ static int open_store(struct repo *r, const char *store, struct err *err)
 struct repo *repo_open(const char *dir, const char *store, struct err *err)
 {
 	struct repo *r = xcalloc(1, sizeof(*r));
-	CLEANUP_FREE char *git = find_program("git");
+	CLEANUP_FREE char *git = find_program("git"), *real = realpath(dir, NULL);
 
 	r->lock_fd = -1;
 	if (!git) {
@@ -340,7 +347,8 @@ struct repo *repo_open(const char *dir, const char *store, struct err *err)
 		err_hint(err, "apt install git");
 		goto failed;
 	}
-	if (access(dir, X_OK) < 0) {
+	/* realpath() fails in a directory that was removed, access() does not. */
+	if (!real || access(dir, X_OK) < 0) {
 		err_errno(err, ERR_USAGE, errno, "cannot enter %s", dir);
 		goto failed;
 	}

@@ -104,7 +104,8 @@ static int unknown(const struct repo *r, const char *name, struct err *err)
 			 name);
 		return -1;
 	}
-	object = git_line(&call, NULL, "rev-parse", "--verify", "-q", name, NULL);
+	if (*name != '-')
+		object = git_line(&call, NULL, "rev-parse", "--verify", "-q", name, NULL);
 	if (object && strlen(object) < 40)
 		object[0] = '\0';
 	if (object && *object && !looks_like_hash(name)) {
@@ -113,6 +114,12 @@ static int unknown(const struct repo *r, const char *name, struct err *err)
 
 		err_set(err, ERR_USAGE, "revision '%s' is a %s, not a commit", name,
 			type ? type : "missing object");
+		err_hint(err, "name a branch, a tag or a commit");
+		return -1;
+	}
+	if (strstr(name, "..")) {
+		err_set(err, ERR_USAGE, "'%s' is a range, not a revision", name);
+		err_hint(err, "name its ends: --base REV --candidate REV");
 		return -1;
 	}
 	err_set(err, ERR_USAGE, "unknown revision '%s' in %s", name, r->top);

@@ -79,8 +79,13 @@ int checkout_setup_begin(struct checkout *c, struct err *err);
 int checkout_setup_done(struct checkout *c, struct err *err);
 void checkout_release(struct checkout *c);
 
-/* A fresh scratch directory for one run, below $TMPDIR/exitpath-<uid> (mode 0700; the
- * store when that is not ours alone) to keep the paths of Unix sockets in it short.
+/* Where scratch directories go: $TMPDIR when it can be used, is short enough for the
+ * paths of Unix sockets below it, and has no character that separates paths in
+ * LD_PRELOAD or in a sanitizer's options; else /tmp. */
+const char *scratch_parent(void);
+
+/* A fresh scratch directory for one run, below <scratch_parent()>/exitpath-<uid> (mode
+ * 0700; the store when that is not ours alone).
  * Removed by scratch_remove(); those of dead processes by repo_gc() and repo_open(). */
 char *scratch_make(struct repo *r, struct err *err);
 void scratch_remove(const char *dir);

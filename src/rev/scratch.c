@@ -17,6 +17,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+/* "/exitpath-UID/r.XXXXXX/candidate-1000/tmp/" and a name take 59 of a socket's 107. */
+enum { MAX_PARENT = 48 };
+/* What LD_PRELOAD and the options of sanitizers cannot hold. */
+static const char separators[] = " \t\r\n\v\f:;,$%\"'\\";
+
 /* flock belongs to the process, so its list does too. */
 static struct held {
 	char *dir;
@@ -34,14 +39,21 @@ static bool private_dir(const char *path)
 	       (st.st_mode & 0777) == 0700 && access(path, W_OK | X_OK) == 0;
 }
 
-char *scratch_root(const char *store, struct err *err)
+const char *scratch_parent(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	CLEANUP_FREE char *path = NULL;
 
-	if (!tmp || tmp[0] != '/')
-		tmp = "/tmp";
-	path = xasprintf("%s/exitpath-%lu", tmp, (unsigned long)geteuid());
+	if (!tmp || tmp[0] != '/' || strlen(tmp) > MAX_PARENT ||
+	    tmp[strcspn(tmp, separators)] || access(tmp, W_OK | X_OK) < 0)
+		return "/tmp";
+	return tmp;
+}
+
+char *scratch_root(const char *store, struct err *err)
+{
+	CLEANUP_FREE char *path =
+		xasprintf("%s/exitpath-%lu", scratch_parent(), (unsigned long)geteuid());
+
 	if (private_dir(path))
 		return TAKE_PTR(path);
 	free(path);

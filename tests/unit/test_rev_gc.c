@@ -272,6 +272,48 @@ static void scratch_distrusts_what_is_there(void **state)
 	}
 }
 
+static void scratch_is_where_it_can_be_named(void **state)
+{
+	static const struct {
+		const char *dir; /* below the test's; NULL: TMPDIR is not set */
+		bool used;
+	} cases[] = {
+		{"t", true},
+		{"w\303\266", true},
+		{"a b", false},
+		{"a:b", false},
+		{"a$b", false},
+		{"a,b", false},
+		{"a'b", false},
+		{"a\"b", false},
+		{"a\\b", false},
+		{"a\nb", false},
+		{NULL, false},
+		{"t/not there", false},
+		{"a-directory-whose-name-has-more-than-forty-eight-bytes", false},
+	};
+	char *dir = fixture();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *tmp = cases[i].dir ? at(cases[i].dir) : NULL;
+
+		if (tmp) {
+			if (!strstr(tmp, "/not"))
+				assert_int_equal(make_dirs(tmp, 0700, NULL), 0);
+			setenv("TMPDIR", tmp, 1);
+		} else {
+			unsetenv("TMPDIR");
+		}
+		if (strcmp(scratch_parent(), cases[i].used ? tmp : "/tmp") != 0)
+			fail_msg("%s: %s", tmp, scratch_parent());
+		free(tmp);
+	}
+	setenv("TMPDIR", "relative", 1);
+	assert_string_equal(scratch_parent(), "/tmp");
+	free(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +325,7 @@ int main(void)
 		HARNESS_TEST(scratch_is_private_and_short),
 		HARNESS_TEST(scratch_of_the_dead_is_removed),
 		HARNESS_TEST(scratch_distrusts_what_is_there),
+		HARNESS_TEST(scratch_is_where_it_can_be_named),
 	};
 
 	return HARNESS_RUN(tests);

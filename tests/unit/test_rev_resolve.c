@@ -51,9 +51,10 @@ static void unknown_revisions_get_a_hint(void **state)
 		{"nothing-like-it", "unknown revision", "git fetch"},
 		{"-x", "unknown revision", "git fetch"},
 		{"", "unknown revision", "git fetch"},
-		{"main..feature", "unknown revision", "git fetch"},
-		{"HEAD:a.c", "is a blob, not a commit", ""},
-		{"HEAD^{tree}", "is a tree, not a commit", ""},
+		{"--git-dir", "unknown revision", "git fetch"},
+		{"main..feature", "is a range, not a revision", "--base REV"},
+		{"HEAD:a.c", "is a blob, not a commit", "name a branch"},
+		{"HEAD^{tree}", "is a tree, not a commit", "name a branch"},
 		{"0000000000000000000000000000000000000000", "unknown revision", "fetch"},
 	};
 
