@@ -136,7 +136,7 @@ static int gc(const struct strv *operands, struct err *err)
 static const struct {
 	const char *name;
 	int (*run)(const struct strv *operands, struct err *err);
-	size_t max; /* operands, the name included */
+	size_t max; /* operands, its name included */
 } actions[] = {
 	{"list", list, 1},     {"show", show, 2}, {"verify", verify, 1},
 	{"export", export, 3}, {"gc", gc, 1},
@@ -153,6 +153,7 @@ static int run_evidence(char **argv)
 			 "artifacts "
 			 "with an in-toto statement.",
 		.rows = rows,
+		.operands = 3,
 	};
 	CLEANUP(strv) struct strv operands = {0};
 	struct err err = {0};

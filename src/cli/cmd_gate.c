@@ -20,8 +20,8 @@ static const struct option_row rows[] = {
 	 OPTION_TEXT, &opts.base, 0, 0},
 	{"candidate", "REV", "what is proposed (WORKTREE: the working tree)", OPTION_TEXT,
 	 &opts.candidate, 0, 0},
-	{"setup", "CMD", "shell command that builds a revision, once each", OPTION_TEXT,
-	 &opts.setup, 0, 0},
+	{"setup", "CMD", "shell command that builds a revision, once each",
+	 OPTION_COMMAND, &opts.setup, 0, 0},
 	{"detector", "NAME,…", "which detectors (default: all that fit)", OPTION_TEXT,
 	 &opts.detectors, 0, 0},
 	{"lifecycle", "NAME", "only this lifecycle of the contract", OPTION_TEXT,
@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
 	{"timeout", "DUR", "deadline of each run (60s)", OPTION_DURATION,
 	 &opts.timeout_ms, 0, 0},
 	{"suite", "CMD", "shell command that must still pass after a clean check",
-	 OPTION_TEXT, &opts.suite, 0, 0},
+	 OPTION_COMMAND, &opts.suite, 0, 0},
 	{"repairs", NULL, "the patch repairs a leak: base must leak, the candidate not",
 	 OPTION_FLAG, &opts.repairs, 0, 0},
 	{"fresh", NULL, "measure base again, build again", OPTION_FLAG, &opts.fresh, 0,
@@ -50,8 +50,6 @@ static int write_packet(const struct result *r, struct err *err)
 		const char *format, *file;
 	} files[] = {{"packet", "packet.md"}, {"packet-json", "packet.json"}};
 
-	if (make_dirs(packet_dir, 0777, err) < 0)
-		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		CLEANUP(buf) struct buf text = {0};
 		CLEANUP_FREE char *path = path_join(packet_dir, files[i].file);
@@ -67,7 +65,6 @@ static int run_gate(char **argv, struct options *o)
 {
 	CLEANUP(strv) struct strv operands = {0};
 	CLEANUP(result) struct result r = {0};
-	CLEANUP_FREE char *dir = NULL;
 	struct err err = {0};
 	char **rest;
 	int status, printed, rc;
@@ -75,18 +72,13 @@ static int run_gate(char **argv, struct options *o)
 	opts.warmup = opts.cycles = -1;
 	opts.command = argv[0];
 	o->rows = rows;
+	o->command = true;
 	if (!command_start(o, argv, &operands, &rest, &status))
 		return status;
-	if (operands.n) {
-		err_set(&err, ERR_USAGE, "unexpected `%s`", operands.v[0]);
-		err_hint(&err, "the command comes after --: exitpath %s -- %s", argv[0],
-			 operands.v[0]);
+	if (check_format(&err) < 0 ||
+	    (packet_dir && make_dirs(packet_dir, 0777, &err) < 0))
 		return command_fail(&err);
-	}
-	if (check_format(&err) < 0)
-		return command_fail(&err);
-	dir = realpath(".", NULL);
-	opts.dir = dir ? dir : ".";
+	opts.dir = ".";
 	opts.store = common.store;
 	opts.contract = common.contract;
 	opts.jobs = (unsigned)jobs;

@@ -21,10 +21,6 @@ static int run_init(char **argv)
 
 	if (!command_start(&o, argv, &operands, &rest, &status))
 		return status;
-	if (operands.n || *rest) {
-		err_set(&err, ERR_USAGE, "init takes no operand");
-		return command_fail(&err);
-	}
 	if (engine_init(".", &path, &kind, &err) < 0)
 		return command_fail(&err);
 	text = xasprintf("wrote %s for a %s project; read it, then: exitpath gate\n",

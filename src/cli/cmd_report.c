@@ -12,6 +12,7 @@ static int run_report(char **argv)
 			 "as run-7, as\n`exitpath evidence list` shows. `packet` is what "
 			 "a "
 			 "coding agent receives for repair.",
+		.operands = 1,
 	};
 	CLEANUP(strv) struct strv operands = {0};
 	CLEANUP(result) struct result r = {0};
@@ -21,10 +22,6 @@ static int run_report(char **argv)
 
 	if (!command_start(&o, argv, &operands, &rest, &status))
 		return status;
-	if (operands.n > 1 || *rest) {
-		err_set(&err, ERR_USAGE, "one run at a time");
-		return command_fail(&err);
-	}
 	if (check_format(&err) < 0)
 		return command_fail(&err);
 	if (evidence_result(&(struct evidence_at){".", common.store},

@@ -4,6 +4,7 @@
 #include "model/outcome.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ bool command_start(struct options *o, char **argv, struct strv *ret_operands,
 	}
 	if (o->help) {
 		options_help(o);
-		*ret_status = 0;
+		*ret_status = command_print("");
 		return false;
 	}
 	if (common.isolation && strcmp(common.isolation, "none")) {
@@ -73,6 +74,8 @@ int command_print(const char *text)
 
 	if (fputs(text, stdout) != EOF && fflush(stdout) == 0)
 		return 0;
+	if (errno == EPIPE) /* `exitpath … | head -1`: as if SIGPIPE had ended us */
+		return 128 + SIGPIPE;
 	err_errno(&err, ERR_ENVIRONMENT, errno, "cannot write to standard output");
 	return command_fail(&err);
 }

@@ -77,6 +77,12 @@ static int store_value(const struct option_row *r, const char *value, struct err
 		*(bool *)r->target = true;
 		return 0;
 	case OPTION_TEXT:
+		if (!*value)
+			return err_set(err, ERR_USAGE, "--%s is empty: --%s %s", r->name,
+				       r->name, r->value);
+		*(const char **)r->target = value;
+		return 0;
+	case OPTION_COMMAND:
 		*(const char **)r->target = value;
 		return 0;
 	case OPTION_NUMBER:
@@ -112,17 +118,44 @@ static int parse_long(struct options *o, char ***argv, struct err *err)
 	if (r->kind == OPTION_FLAG && value)
 		return err_set(err, ERR_USAGE, "--%s takes no value", r->name);
 	if (r->kind != OPTION_FLAG && !value) {
-		value = *++*argv;
-		if (!value)
-			return err_set(err, ERR_USAGE, "--%s needs a value: --%s %s",
-				       r->name, r->name, r->value);
+		value = (*argv)[1];
+		/* In `--base --candidate x` the value was forgotten. */
+		if (!value || !strncmp(value, "--", 2)) {
+			err_set(err, ERR_USAGE, "--%s needs a value: --%s %s", r->name,
+				r->name, r->value);
+			if (value && value[2])
+				err_hint(err, "when %s is the value: --%s=%s", value,
+					 r->name, value);
+			return -1;
+		}
+		++*argv;
 	}
 	return store_value(r, value, err);
+}
+
+static int check_operands(const struct options *o, const char *name,
+			  const struct strv *operands, char **rest, struct err *err)
+{
+	const char *first = operands->n > o->operands ? operands->v[o->operands]
+			    : !o->command	      ? *rest
+						      : NULL;
+
+	if (!first)
+		return 0;
+	err_set(err, ERR_USAGE, "unexpected `%s`", first);
+	if (o->command)
+		err_hint(err, "the command comes after --: exitpath %s -- %s", name,
+			 first);
+	else
+		err_hint(err, "usage: %s", o->usage);
+	return -1;
 }
 
 int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		  char ***ret_rest, struct err *err)
 {
+	const char *name = *argv;
+
 	for (argv++; *argv; argv++) {
 		if (!strcmp(*argv, "--")) {
 			argv++;
@@ -142,7 +175,7 @@ int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		}
 	}
 	*ret_rest = argv;
-	return 0;
+	return o->help ? 0 : check_operands(o, name, ret_operands, argv, err);
 }
 
 static void print_rows(const struct option_row *rows)

@@ -13,8 +13,9 @@
 
 enum option_kind {
 	OPTION_FLAG,	 /* bool *: set to true */
-	OPTION_TEXT,	 /* const char ** */
-	OPTION_NUMBER,	 /* int *: 0 … max */
+	OPTION_TEXT,	 /* const char **, not empty */
+	OPTION_COMMAND,	 /* const char **; empty: none, whatever the contract says */
+	OPTION_NUMBER,	 /* int *: min … max */
 	OPTION_DURATION, /* uint64_t *: milliseconds */
 };
 
@@ -31,6 +32,8 @@ struct options {
 	const char *usage;	       /* "exitpath leak [OPTION…] -- COMMAND…" */
 	const char *about;	       /* a paragraph */
 	const struct option_row *rows; /* name NULL ends the table */
+	size_t operands;	       /* how many it takes at most */
+	bool command;		       /* it takes a command after "--" */
 	bool help;		       /* --help was given */
 };
 
@@ -44,7 +47,7 @@ extern struct common common;
 /*
  * Parses argv[1…]. Operands are added to ret_operands; what follows "--" is not
  * touched: *ret_rest points at it, or at the final NULL. ERR_USAGE on failure, with
- * the nearest option as the hint.
+ * the nearest option as the hint; for operands or a command that are not taken, too.
  */
 int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		  char ***ret_rest, struct err *err);

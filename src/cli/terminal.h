@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* NO_COLOR, TERM=dumb and a stream that is no terminal turn colour off. */
+/* NO_COLOR, TERM=dumb and a stream that is no terminal turn colour off, and animation. */
 bool terminal_color(int fd);
 unsigned terminal_width(int fd); /* 80 when it is not known */
 
