@@ -138,7 +138,8 @@ static void note_range(struct check *ret, const struct pair *p)
 }
 
 /*
- * What a process may hold at its end: the level is what base holds at most, and only
+ * What a process may hold at its end, and what code outside the repository leaks: the
+ * level is what base holds at most, and only
  * what is above it in every cycle is the candidate's.
  */
 static void classify_level(const struct pair *p, struct check *ret, struct tally *t)
@@ -228,25 +229,44 @@ static const char *suppressed_by(const struct leak_case *in, const struct leak *
 	return NULL;
 }
 
+/*
+ * A leak of an interpreter, of a shell or of a library: no code of the repository is in
+ * its stack. What base leaks there is nobody's patch to repair; more of it is.
+ */
+static bool is_foreign(const struct leak *l)
+{
+	for (size_t i = 0; i < l->nframes; i++)
+		if (l->frames[i].project)
+			return false;
+	return l->resource == RESOURCE_HEAP && l->nframes > 0;
+}
+
 static void classify_one(const struct leak_case *in, const char *signature,
 			 struct check *ret, struct tally *t)
 {
+	const struct leak *l;
 	const char *match;
 	struct pair p;
 
 	pair_init(&p, in, signature);
 	if (!p.base_max && !p.candidate_max)
 		return;
-	match = suppressed_by(in, p.candidate ? p.candidate : p.base, ret);
+	l = p.candidate ? p.candidate : p.base;
+	match = suppressed_by(in, l, ret);
 	if (match) {
 		CLEANUP_FREE char *what = xasprintf("what %s suppresses", match);
 
 		add_finding(ret, &p, FINDING_SUPPRESSED, match);
 		note_growth(ret, &p, what);
-	} else if (resource_lasting((p.candidate ? p.candidate : p.base)->resource)) {
+	} else if (resource_lasting(l->resource) && !is_foreign(l)) {
 		classify_lasting(&p, in->lifecycle->repairs, ret, t);
 	} else {
+		size_t before = ret->nfindings;
+
 		classify_level(&p, ret, t);
+		if (is_foreign(l) && ret->nfindings > before &&
+		    ret->findings[before].class == FINDING_LEARNED)
+			t->foreign++;
 	}
 }
 
@@ -293,5 +313,11 @@ void classify(const struct leak_case *in, struct check *ret, struct tally *ret_t
 	if (ret->nfindings)
 		qsort(ret->findings, ret->nfindings, sizeof(*ret->findings),
 		      compare_findings);
+	if (t.foreign)
+		strv_addf(
+			&ret->notes,
+			"%zu leak%s on both revisions with no code of the repository in "
+			"the stack: of an interpreter or a library, and not blamed",
+			t.foreign, t.foreign == 1 ? "" : "s");
 	*ret_tally = t;
 }

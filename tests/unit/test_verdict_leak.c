@@ -22,6 +22,7 @@ struct held {
 	const char *name;   /* heap: function; else what */
 	const char *series; /* units per measured cycle, one digit each */
 	uint64_t bytes;	    /* heap: of one unit; 0: 40 */
+	bool foreign;	    /* heap: of an interpreter */
 };
 
 struct row {
@@ -115,7 +116,7 @@ static void hold(struct probe *p, const struct held *h, uint64_t units)
 		f->module = xstrdup("worker_test");
 		f->file = xstrdup("src/worker.c");
 		f->line = 41;
-		f->project = true;
+		f->project = !h->foreign;
 	} else {
 		l->what = xstrdup(h->name);
 	}
@@ -644,6 +645,59 @@ static void what_a_process_may_hold(void **state)
 	ROWS_RUN(rows);
 }
 
+/* A shell, an interpreter: base cannot repair it, and the patch may not add to it. */
+static void leaks_of_others(void **state)
+{
+#define FOREIGN(s)                                   \
+	{                                            \
+		RESOURCE_HEAP, "xmalloc", s, 0, true \
+	}
+	static const struct row rows[] = {
+		{OK,
+		 OK,
+		 {FOREIGN("333")},
+		 {FOREIGN("333")},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "L",
+		 .note = "1 leak on both revisions with no code of the repository"},
+		{OK,
+		 OK,
+		 {FOREIGN("333")},
+		 {FOREIGN("444")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {FOREIGN("111")},
+		 .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		{OK,
+		 OK,
+		 {{0}},
+		 {FOREIGN("101")},
+		 .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true,
+		 .classes = "M"},
+		{OK,
+		 OK,
+		 {FOREIGN("111")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "R"},
+		{OK,
+		 OK,
+		 {FOREIGN("111"), HEAP("a", "111")},
+		 {FOREIGN("111"), HEAP("a", "111")},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "IL",
+		 .says = "in a (src/worker.c:41)"},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
 static void repairs(void **state)
 {
 	static const struct row rows[] = {
@@ -894,10 +948,11 @@ static void series(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		HARNESS_TEST(how_runs_end),   HARNESS_TEST(what_the_detector_did),
-		HARNESS_TEST(lost_memory),    HARNESS_TEST(what_a_process_may_hold),
-		HARNESS_TEST(repairs),	      HARNESS_TEST(suppressions),
-		HARNESS_TEST(notes_and_skip), HARNESS_TEST(series),
+		HARNESS_TEST(how_runs_end),    HARNESS_TEST(what_the_detector_did),
+		HARNESS_TEST(lost_memory),     HARNESS_TEST(what_a_process_may_hold),
+		HARNESS_TEST(leaks_of_others), HARNESS_TEST(repairs),
+		HARNESS_TEST(suppressions),    HARNESS_TEST(notes_and_skip),
+		HARNESS_TEST(series),
 	};
 
 	return HARNESS_RUN(tests);
