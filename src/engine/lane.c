@@ -53,7 +53,7 @@ static void cancel_all(struct lane *lanes, size_t n)
 			lane_reap(&lanes[i], NULL);
 }
 
-/* Waits until a lane's run has ended or a signal came; reaps those that ended. */
+/* Waits until a run has ended or a signal came; reaps those that ended. */
 static int wait_some(struct lane *lanes, size_t n, struct err *err)
 {
 	struct pollfd fds[MAX_LANES + 1];
@@ -70,38 +70,46 @@ static int wait_some(struct lane *lanes, size_t n, struct err *err)
 	fds[k] = (struct pollfd){.fd = proc_interrupt_fd(), .events = POLLIN};
 	if (poll(fds, k + 1, -1) < 0 && errno != EINTR)
 		return err_errno(err, ERR_INTERNAL, errno, "poll");
-	if (proc_interrupted())
-		return err_set(err, ERR_INTERRUPTED, "stopped by signal %d (%s)",
-			       proc_interrupted(), strsignal(proc_interrupted()));
 	for (nfds_t i = 0; i < k; i++)
 		if (fds[i].revents && lane_reap(of[i], err) < 0)
 			return -1;
 	return 0;
 }
 
+/* Starts the next run of idle lanes, as many as there are jobs for. */
+static int start_some(struct lane *lanes, size_t n, unsigned jobs, unsigned *ret_running,
+		      struct err *err)
+{
+	unsigned running = 0;
+
+	if (proc_interrupted())
+		return err_set(err, ERR_INTERRUPTED, "stopped by signal %d (%s)",
+			       proc_interrupted(), strsignal(proc_interrupted()));
+	for (size_t i = 0; i < n; i++)
+		running += lanes[i].proc != NULL;
+	for (size_t i = 0; i < n && running < jobs; i++) {
+		if (lanes[i].proc || lanes[i].finished)
+			continue;
+		if (lane_start(&lanes[i], err) < 0)
+			return -1;
+		running += lanes[i].proc != NULL;
+	}
+	*ret_running = running;
+	return 0;
+}
+
 int lanes_run(struct lane *lanes, size_t n, unsigned jobs, struct err *err)
 {
+	unsigned running;
+
 	if (n > MAX_LANES)
 		return err_set(err, ERR_INTERNAL, "%zu lanes are too many", n);
-	for (;;) {
-		unsigned running = 0;
-
-		for (size_t i = 0; i < n; i++)
-			running += lanes[i].proc != NULL;
-		for (size_t i = 0; i < n && running < jobs; i++) {
-			if (lanes[i].proc || lanes[i].finished)
-				continue;
-			if (lane_start(&lanes[i], err) < 0) {
-				cancel_all(lanes, n);
-				return -1;
-			}
-			running += lanes[i].proc != NULL;
-		}
-		if (!running)
-			return 0;
-		if (wait_some(lanes, n, err) < 0) {
+	do {
+		if (start_some(lanes, n, jobs, &running, err) < 0 ||
+		    (running && wait_some(lanes, n, err) < 0)) {
 			cancel_all(lanes, n);
 			return -1;
 		}
-	}
+	} while (running);
+	return 0;
 }
