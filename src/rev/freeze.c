@@ -73,7 +73,13 @@ static int check_conflicts(const struct git_call *call, struct err *err)
 
 static int add_all(const struct git_call *call, struct err *err)
 {
-	if (git_run(call, NULL, err, "add", "-A", "--", ".", NULL) == 0)
+	struct err own = {0}, *e = err ? err : &own;
+
+	if (git_run(call, NULL, e, "add", "-A", "--", ".", NULL) == 0)
+		return 0;
+	/* Files outside of a sparse checkout's patterns; git before 2.34 takes them. */
+	if (strstr(e->message, "advice.updateSparsePath") &&
+	    git_run(call, NULL, e, "add", "-A", "--sparse", "--", ".", NULL) == 0)
 		return 0;
 	if (!err || err->kind == ERR_INTERRUPTED)
 		return -1;

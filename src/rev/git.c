@@ -43,8 +43,10 @@ static const char *const options[] = {
 	/* A split index would be written beside the user's. */
 	"core.splitIndex=false", "core.safecrlf=false", "gc.auto=0",
 	"maintenance.auto=false", "submodule.recurse=false", "advice.detachedHead=false",
-	"advice.addEmbeddedRepo=false", "i18n.commitEncoding=UTF-8",
-	"log.showSignature=false", "safe.directory=*", /* last: see git_call.discover */
+	"advice.addEmbeddedRepo=false",
+	"advice.updateSparsePath=true", /* freeze.c looks for it */
+	"i18n.commitEncoding=UTF-8", "log.showSignature=false",
+	"safe.directory=*", /* last: see git_call.discover */
 };
 
 void rev_clean_env(struct strv *env)
@@ -98,6 +100,7 @@ static void explain(struct err *err)
 		{"Read-only file system", "give a writable --store DIR"},
 		{"dubious ownership",
 		 "git config --global --add safe.directory DIRECTORY, when you trust it"},
+		{"index file", "the index is damaged: `git reset` makes it anew"},
 		{"corrupt", "git fsck shows what is damaged"},
 		{"unable to read", "git fsck shows what is damaged; in a partial clone "
 				   "`git fetch --refetch` without a filter"},

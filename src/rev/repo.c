@@ -182,8 +182,9 @@ static int explain_not_found(struct err *err, const char *dir)
 	if (strstr(err->message, "safe.directory") || strstr(err->message, "dubious")) {
 		err_set(err, ERR_USAGE, "the repository at %s belongs to another user",
 			dir);
-		err_hint(err, "when you trust it: git config --global --add "
-			      "safe.directory DIRECTORY");
+		err_hint(err,
+			 "when you trust it, with DIRECTORY its top: git config --global "
+			 "--add safe.directory DIRECTORY");
 	} else if (strstr(err->message, "not a git repository")) {
 		err_set(err, ERR_USAGE, "%s is not inside a git repository", dir);
 		err_hint(err, "run exitpath in a clone, or `git init` and commit first");
@@ -354,7 +355,7 @@ struct repo *repo_open(const char *dir, const char *store, struct err *err)
 	}
 	git_clean_env(&r->env);
 	if (find_repository(r, dir, err) < 0) {
-		explain_not_found(err, dir);
+		explain_not_found(err, real);
 		goto failed;
 	}
 	env_set(&r->env, "GIT_DEFAULT_HASH", r->format); /* for git init */

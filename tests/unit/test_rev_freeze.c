@@ -181,10 +181,10 @@ static void keeps_a_sparse_checkout_whole(void **state)
 	(void)state;
 	run_in(dir, "mkdir big; echo b >big/b; git add big; git commit -qm big;"
 		    "git sparse-checkout set --cone sub; test ! -e big/b;"
-		    "echo changed >sub/s.txt");
+		    "echo changed >sub/s.txt; mkdir wide; echo new >wide/n");
 	r = open_ok(dir, NULL);
 	c = get_ok(r, REV_WORKTREE, NULL);
-	expect(c.dir, "cat big/b sub/s.txt", "b\nchanged");
+	expect(c.dir, "cat big/b sub/s.txt wide/n", "b\nchanged\nnew");
 	checkout_release(&c);
 	repo_close(r);
 	free(dir);
@@ -202,7 +202,7 @@ static void refuses_what_cannot_be_frozen(void **state)
 		 "merge conflicts: a.c", "git merge --abort"},
 		{"nested repository without commits", "git init -q nest; echo x >nest/x",
 		 "cannot freeze the working tree", ".gitignore"},
-		{"damaged index", "echo x >.git/index", "index", ""},
+		{"damaged index", "echo x >.git/index", "index", "git reset"},
 	};
 
 	(void)state;
