@@ -106,6 +106,7 @@ failed:
 int make_dirs(const char *path, mode_t mode, struct err *err)
 {
 	CLEANUP_FREE char *p = xstrdup(path);
+	struct stat st;
 
 	for (char *s = p + 1; *p; s++) {
 		char c = *s;
@@ -120,6 +121,9 @@ int make_dirs(const char *path, mode_t mode, struct err *err)
 		if (!c)
 			break;
 	}
+	if (stat(p, &st) < 0 || !S_ISDIR(st.st_mode)) /* a file has the name */
+		return err_errno(err, ERR_ENVIRONMENT, ENOTDIR,
+				 "cannot make directory %s", p);
 	return 0;
 }
 

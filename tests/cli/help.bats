@@ -64,6 +64,16 @@ options_of() { "$EXITPATH_BIN" "$1" --help | grep -o -e '^  --[a-z]*' | tr -d ' 
   done
 }
 
+@test "options: what could not be used later is refused before anything is run" {
+  make_repo
+  echo 1 >file && commit_all one
+  fails_with 2 "$EXITPATH_BIN" gate --timeout 25h -- true
+  [[ "$output" == *"--timeout is more than 24h"* ]]
+  fails_with 50 "$EXITPATH_BIN" gate --packet file --quiet -- true
+  [[ "$output" == *"cannot make directory file: Not a directory"* ]]
+  [ ! -e .git/exitpath ]
+}
+
 @test "completion: bash completes commands and options" {
   cat >"$BATS_TEST_TMPDIR/complete.bash" <<'SCRIPT'
 PATH=$(dirname "$1"):$PATH

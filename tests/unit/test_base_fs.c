@@ -43,6 +43,20 @@ static size_t entries(const char *dir)
 	return n > 2 ? n - 2 : 0; /* "." and ".." */
 }
 
+static void test_make_dirs_over_a_file(void **state)
+{
+	const char *path = harness_file("f", "");
+	char *below = path_join(path, "d");
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(make_dirs(path, 0700, &err), -1);
+	assert_non_null(strstr(err.message, "Not a directory"));
+	assert_int_equal(make_dirs(below, 0700, &err), -1);
+	assert_int_equal(make_dirs(harness_tmpdir(), 0700, &err), 0);
+	free(below);
+}
+
 /* A FIFO that nobody writes to, a device without an end, a directory. */
 static void test_read_file_reads_files_only(void **state)
 {
@@ -307,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_read_file),
+		HARNESS_TEST(test_make_dirs_over_a_file),
 		HARNESS_TEST(test_read_file_reads_files_only),
 		HARNESS_TEST(test_whole_reads_and_writes),
 		HARNESS_TEST(test_write_file_replaces),
