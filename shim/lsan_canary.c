@@ -6,17 +6,19 @@
  *
  *	exe /absolute/path
  *	ppid 123
+ *	forked
  *	suppressions
  *	instrumented asan|lsan|none
  *	exit normal
  *
- * The third is there when the process has leak suppressions, compiled in or in the
- *options as it sees them: they match functions by name, so that its report needs names.
- *The last line comes from the destructor, so that it tells a process that ran its exit
+ * `suppressions` is there when the process has leak suppressions, compiled in or in the
+ * options as it sees them: they match functions by name, so that its report needs names.
+ * The last line comes from the destructor, so that it tells a process that ran its exit
  * handlers, and had its leak check turned off, from one that left through _exit().
  * The host expects a report with the canary from each pid whose last block says asan or
- * lsan and which left through exit(). An exec keeps the pid and appends another block; a
- * fork runs no constructor, writes no block and still re-reports the canary at exit().
+ * lsan and which left through exit(). An exec keeps the pid and appends another block. A
+ * fork of an instrumented process runs no constructor; its block says `forked`, and it
+ * reports the canary at its exit() once more.
  *
  * The record goes through syscall(), which neither a sanitizer nor a preloaded wrapper
  * intercepts. Nothing here prints, aborts, or changes errno, descriptors or signals:
@@ -25,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -147,10 +150,12 @@ static int may_write(void)
 	       limit.rlim_cur >= RECORD_ROOM;
 }
 
-/* What this process wrote its record to. The environment may change until its end, and a
- * forked child, which has no record, inherits both. */
+/* What this process wrote its record to: the environment may change until its end. A
+ * child of vfork() or clone() inherits it and is told by its pid. */
 static struct line record_path;
+static size_t record_stem; /* of record_path, what comes before the pid */
 static long record_pid;
+static const char *record_kind; /* asan, lsan, none */
 
 static int record_open(int create)
 {
@@ -165,24 +170,23 @@ static int record_open(int create)
 	return (int)fd;
 }
 
-/* One write() per block, so that blocks never mix. */
-static void record_write(const char *dir)
+/* One write() per block, so that blocks never mix. more: lines, each after its newline */
+static void record_write(const char *more)
 {
 	struct line block = {0};
 	int fd;
 
 	record_pid = syscall(SYS_getpid);
-	line_add(&record_path, dir);
-	line_add(&record_path, "/proc.");
+	record_path.len = record_stem;
 	line_add_number(&record_path, record_pid);
 
 	line_add(&block, "exe ");
 	line_add_exe(&block);
 	line_add(&block, "\nppid ");
 	line_add_number(&block, syscall(SYS_getppid));
-	line_add(&block, suppresses() ? "\nsuppressions" : "");
+	line_add(&block, more);
 	line_add(&block, "\ninstrumented ");
-	line_add(&block, instrumented());
+	line_add(&block, record_kind);
 	line_add(&block, "\n");
 
 	fd = record_open(1);
@@ -190,6 +194,29 @@ static void record_write(const char *dir)
 		return;
 	(void)!syscall(SYS_write, fd, block.text, block.len);
 	syscall(SYS_close, fd);
+}
+
+/* In the child of fork(), where other threads' locks may be held: no malloc, no getenv.
+ */
+static void record_fork(void)
+{
+	int saved_errno = errno;
+
+	if (may_write())
+		record_write("\nforked");
+	errno = saved_errno;
+}
+
+static void record_start(const char *dir)
+{
+	record_kind = instrumented();
+	line_add(&record_path, dir);
+	line_add(&record_path, "/proc.");
+	record_stem = record_path.len;
+	if (may_write())
+		record_write(suppresses() ? "\nsuppressions" : "");
+	if (strcmp(record_kind, "none") != 0)
+		pthread_atfork(NULL, NULL, record_fork);
 }
 
 /*
@@ -248,8 +275,8 @@ __attribute__((constructor)) static void canary_init(void)
 	int saved_errno = errno;
 	const char *dir = getenv("EXITPATH_RUN_DIR");
 
-	if (dir && dir[0] == '/' && may_write())
-		record_write(dir);
+	if (dir && dir[0] == '/')
+		record_start(dir);
 	canary_frame();
 	scrub_stack();
 	scrub_registers();

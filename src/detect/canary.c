@@ -89,6 +89,8 @@ static void parse_line(const char *line, size_t len, struct start_record *r,
 		*ret_whole = false;
 	} else if ((value = value_of(line, len, "ppid ", &n))) {
 		r->ppid = parse_pid(value, n);
+	} else if ((value = value_of(line, len, "forked", &n))) {
+		r->forked = true;
 	} else if ((value = value_of(line, len, "suppressions", &n))) {
 		r->by_name = true;
 	} else if ((value = value_of(line, len, "instrumented ", &n))) {

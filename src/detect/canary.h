@@ -26,6 +26,7 @@ struct start_record {
 	char *exe; /* absolute path as /proc/PID/exe gave it */
 	enum instrumented instrumented;
 	bool by_name; /* it has leak suppressions, which match functions by name */
+	bool forked;  /* it has not called exec since, or to a program without a record */
 	bool exited;  /* it ran its exit handlers: it did not leave through _exit() */
 };
 

@@ -71,6 +71,7 @@ bool lsan_is_fatal(const char *line)
 		"Sanitizer: ERROR: ",
 		"Sanitizer failed to allocate",
 		"Sanitizer: Out of memory",
+		"ERROR: Can't open file: ",
 		"External symbolizer path is set to",
 		"runtime does not come first in initial library list",
 		"Shadow memory range interleaves with an existing memory mapping",

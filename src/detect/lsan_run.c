@@ -20,9 +20,14 @@ enum { FILES_MAX = 32, SIGNAL_STATUS = 128 /* a shell's status for a signal's de
 struct process_log {
 	pid_t pid;
 	struct lsan_log log;
-	const struct start_record *owner; /* NULL: it forked and did not exec */
+	const struct start_record *owner; /* or NULL: it forked and left no record */
 	char *path;
 };
+
+static bool is_forked(const struct process_log *l)
+{
+	return !l->owner || l->owner->forked;
+}
 
 struct collection {
 	const struct lsan_run *state;
@@ -32,8 +37,9 @@ struct collection {
 	struct process_log *logs; /* by pid */
 	size_t nlogs;
 	size_t instrumented;
-	char *stray;   /* a runtime's text on stdout or stderr of … */
-	int stray_pid; /* … this process, which has no log; 0: not known */
+	size_t unchecked; /* forked children that made no report */
+	char *stray;	  /* a runtime's text on stdout or stderr of … */
+	int stray_pid;	  /* … this process, which has no log; 0: not known */
 	struct symbols *symbols;
 	bool bare; /* leaks stay without names */
 	struct probe *probe;
@@ -57,6 +63,8 @@ static const char *advice(const char *text)
 		{"failed to allocate", "ulimit -v kills sanitized programs: lift it"},
 		{"CHECK failed", "is `ulimit -v` set? It kills sanitized programs"},
 		{"Out of memory", "ulimit -v kills sanitized programs: lift it"},
+		{"Can't open file", "the program changed its user, its root or what is "
+				    "mounted, and cannot write its report"},
 		{"symbolizer path", "correct external_symbolizer_path or "
 				    "*SAN_SYMBOLIZER_PATH"},
 		{"come first", "the command replaced ASAN_OPTIONS or LD_PRELOAD"},
@@ -129,13 +137,25 @@ static const struct process_log *log_find(const struct collection *c, pid_t pid)
 	return NULL;
 }
 
+/* The loader went on without it: another user, root, mount, or word size. */
+static void note_not_preloaded(struct collection *c, const char *line)
+{
+	const char *why = strstr(line, "cannot be preloaded");
+
+	if (why && strstr(line, CANARY_LIBRARY))
+		probe_note(c->probe, xasprintf("a program ran without the preloaded "
+					       "library, and its leaks were not checked: "
+					       "%.150s",
+					       why));
+}
+
 /* A runtime that lost our options reports where its own defaults say. */
 static void scan_output(struct collection *c, const char *run_dir, const char *name)
 {
 	CLEANUP_FREE char *path = path_join(run_dir, name);
 	CLEANUP(buf) struct buf text = {0};
 
-	if (c->stray || read_regular(path, OUTPUT_CAP, &text) < 0 || !text.len)
+	if (read_regular(path, OUTPUT_CAP, &text) < 0 || !text.len)
 		return;
 	for (char *line = text.data, *end; *line; line = end) {
 		const char *headline;
@@ -144,11 +164,11 @@ static void scan_output(struct collection *c, const char *run_dir, const char *n
 		end = strchrnul(line, '\n');
 		if (*end)
 			*end++ = '\0';
-		headline = lsan_headline(line, &pid);
+		note_not_preloaded(c, line);
+		headline = c->stray ? NULL : lsan_headline(line, &pid);
 		if (headline && !(pid && log_find(c, pid))) {
 			c->stray = xasprintf("%.300s", headline);
 			c->stray_pid = pid;
-			return;
 		}
 	}
 }
@@ -218,6 +238,8 @@ static void judge_missing(struct collection *c, const struct start_record *r)
 
 	if (c->stray && (!c->stray_pid || c->stray_pid == r->pid))
 		worsen_silent(c, name, r->pid, c->stray);
+	else if (r->forked && !r->exited)
+		c->unchecked++;
 	else if (result->end != RUN_EXITED || result->status > SIGNAL_STATUS)
 		probe_worsen(
 			c->probe, PROBE_INTERRUPTED,
@@ -268,6 +290,21 @@ static void judge_nothing(struct collection *c)
 					       : "the static program"));
 }
 
+/*
+ * A forked child may leave through _exit(), which is good practice, be killed as a
+ * server is, or run a program that cannot be watched: the rest of the run counts.
+ */
+static void note_unchecked(struct collection *c)
+{
+	size_t n = c->unchecked;
+
+	if (n)
+		strv_addf(&c->probe->notes,
+			  "%zu forked process%s ended without a leak check: _exit(), a "
+			  "signal, or another program without the preloaded library",
+			  n, n == 1 ? "" : "es");
+}
+
 static void judge_processes(struct collection *c)
 {
 	for (size_t i = 0; i < c->records.n; i++) {
@@ -279,6 +316,7 @@ static void judge_processes(struct collection *c)
 		if (!log_find(c, r->pid))
 			judge_missing(c, r);
 	}
+	note_unchecked(c);
 	for (size_t i = 0; i < c->nlogs; i++)
 		judge_log(c, &c->logs[i]);
 	if (!c->instrumented && !c->nlogs)
@@ -441,7 +479,7 @@ static void collect_leaks(struct collection *c)
 			CLEANUP(probe) struct probe one = {0};
 			const struct process_log *l = &c->logs[i];
 
-			if ((l->owner == NULL) != forked)
+			if (is_forked(l) != forked)
 				continue;
 			dropped += l->log.dropped;
 			if (c->probe->nleaks + l->log.nleaks > LSAN_LEAKS_MAX) {

@@ -27,6 +27,7 @@ without_sanitizer() {
 }
 @test "lsan: reachable growth is not its business" { trap_case leak_reachable 0; }
 @test "lsan: _exit on the candidate" { trap_case exit_forced 50 _exit; }
+@test "lsan: _exit of a forked child is said" { trap_case fork_forced 0 'candidate: 1 forked process ended without'; }
 @test "lsan: _exit on both" { TRAP_BASE_FLAGS=-DLEAK trap_case exit_forced 30; }
 @test "lsan: abort" { trap_case exit_abort 10; }
 @test "lsan: SIGKILL" { trap_case exit_killed 10; }

@@ -284,6 +284,11 @@ static void test_start_records(void **state)
 		 INSTRUMENTED_ASAN, "/a"},
 		{"exe /a\nppid 3\nsuppressions\ninstrumented asan\n", true, false,
 		 INSTRUMENTED_ASAN, "/a"},
+		{"exe /a\nppid 3\nforked\ninstrumented asan\n", true, false,
+		 INSTRUMENTED_ASAN, "/a"},
+		{"exe /a\nppid 3\nforked\ninstrumented asan\nexe /b\nppid 3\n"
+		 "instrumented lsan\n",
+		 true, false, INSTRUMENTED_LSAN, "/b"},
 		{"exe /a\nppid 3\ninstrumented none\nexe /b c\nppid 3\ninstrumented "
 		 "lsan\n",
 		 true, false, INSTRUMENTED_LSAN, "/b c"},
@@ -305,6 +310,8 @@ static void test_start_records(void **state)
 			assert_int_equal(r.exited, cases[i].exited);
 			assert_int_equal(r.instrumented, cases[i].instrumented);
 			assert_int_equal(r.pid, 7);
+			assert_int_equal(r.forked, strstr(cases[i].text, "forked") &&
+							   strcmp(r.exe, "/b"));
 			assert_int_equal(r.by_name,
 					 strstr(cases[i].text, "suppress") != NULL);
 		}
@@ -482,6 +489,15 @@ static const struct run runs[] = {
 	{"./t leak fork leak", NULL, PROBE_COMPLETE, 2, NULL},
 	{"./t fork leak", NULL, PROBE_COMPLETE, 1, NULL},
 	{"./t leak spawn leak", NULL, PROBE_COMPLETE, 2, NULL},
+	{"./t fork leak _exit", NULL, PROBE_COMPLETE, 0,
+	 "1 forked process ended without a leak check"},
+	{"./t fork spawn leak", NULL, PROBE_COMPLETE, 1, NULL},
+	{"OFF=1 ./t fork leak; exit 0", NULL, PROBE_SILENT, 0, "turned off"},
+	/* As seen from a process that became another user. */
+	{"./t; echo \"ERROR: Can't open file: /r/lsan/log.7 (reason: 13)\" >&2", NULL,
+	 PROBE_SILENT, 0, "cannot write its report"},
+	{"rm $EXITPATH_RUN_DIR/exitpath-canary.so; ./plain", NULL, PROBE_NOT_FITTING, 0,
+	 "ran without the preloaded library"},
 	{"./t spawn _exit", NULL, PROBE_FORCED_EXIT, 0, "forced exit"},
 	{"./t _exit", NULL, PROBE_FORCED_EXIT, 0, "forced exit: t (pid"},
 	{"./t daemon hang", NULL, PROBE_INTERRUPTED, 0, "still running"},
