@@ -404,58 +404,6 @@ void session_close(struct session *s)
 	*s = (struct session){0};
 }
 
-static void tell_waiting(void *ctx, pid_t owner)
-{
-	const struct session *s = ctx;
-	char text[96];
-
-	snprintf(text, sizeof(text), "waiting for another exitpath (pid %ld)",
-		 (long)owner);
-	progress_tell(s->opts->progress, "checkout", text, NULL, 0, 0);
-}
-
-/* Two contracts of one repository may have the same command line for their set-up. */
-static void setup_digest(const struct session *s, char ret[SHA256_HEX])
-{
-	struct sha256 *h = sha256_new();
-	char commands[SHA256_HEX];
-
-	contract_setup_digest(&s->contract, commands);
-	sha256_add_field(h, commands);
-	sha256_add_field(h, s->prefix);
-	sha256_finish(h, ret);
-}
-
-int session_checkout(struct session *s, enum side side, struct err *err)
-{
-	struct side_state *st = &s->side[side];
-	enum side owner = s->same ? SIDE_BASE : side;
-	struct side_state *own = &s->side[owner];
-	char digest[SHA256_HEX];
-
-	if (!own->have_checkout) {
-		progress_tell(s->opts->progress, "checkout", side_name(side), NULL, 0, 0);
-		setup_digest(s, digest);
-		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share,
-				 tell_waiting, s, &own->checkout, err) < 0)
-			return -1;
-		own->have_checkout = true;
-	}
-	st->use = &own->checkout;
-	if (!st->cwd)
-		st->cwd = *s->prefix ? path_join(st->use->dir, s->prefix)
-				     : xstrdup(st->use->dir);
-	if (!path_exists(st->cwd)) {
-		err_set(err, ERR_USAGE, "%s has no directory %s", side_name(side),
-			s->prefix);
-		err_hint(err,
-			 "commands run in the contract's directory; call exitpath from "
-			 "a directory that both revisions have");
-		return -1;
-	}
-	return 0;
-}
-
 void session_env(const struct session *s, enum side side, const char *tmpdir,
 		 struct strv *ret)
 {

@@ -39,8 +39,6 @@ int session_open(struct session *s, const struct gate_opts *opts, struct result 
 		 struct err *err);
 void session_close(struct session *s);
 
-/* The checkout of one side, made when it is first needed. */
-int session_checkout(struct session *s, enum side side, struct err *err);
 /* Environment of a run: ours without git's variables and with TMPDIR. */
 void session_env(const struct session *s, enum side side, const char *tmpdir,
 		 struct strv *ret);
@@ -57,7 +55,8 @@ int session_keep(struct session *s, const char *name, const void *data, size_t l
 int session_commands(struct session *s, const char *target, const char *command,
 		     uint64_t timeout_ms, unsigned sides, struct run_result results[2],
 		     struct strv lists[2], struct err *err);
-/* The set-up of the given sides where it is still to be done; adds a check when it fails.
+/* The checkouts of the given sides and their set-up, where that is still to be done; adds
+ * a check when it fails.
  * ret_ok: they are ready. */
 int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *err);
 

@@ -151,3 +151,35 @@ HOOK
   fails_with 0 timeout 60 "$EXITPATH_BIN" leak --contract /dev/null --base base --candidate candidate \
     --detector ledger --warmup 0 --cycles 1 --suite 'cd "${TMPDIR%/tmp}" && rm stdout && mkfifo stdout' -- true
 }
+
+@test "two exitpaths on the same revisions the other way round do not wait for each other" {
+  two_revisions
+  for attempt in 1 2 3 4; do
+    rm -rf .git/exitpath/trees
+    pids=()
+    for pair in 'base candidate' 'candidate base'; do
+      set -- $pair
+      timeout 30 "$EXITPATH_BIN" leak --contract /dev/null --base "$1" --candidate "$2" --detector ledger \
+        --warmup 0 --cycles 1 --quiet -- true >"$BATS_TEST_TMPDIR/$1.out" 2>&1 &
+      pids+=($!)
+    done
+    wait "${pids[0]}"
+    wait "${pids[1]}"
+  done
+}
+
+@test "base was reused, and is measured after all when the candidate is intermittent" {
+  make_repo
+  echo 1 >file && commit_all base && git tag base
+  counter="$BATS_TEST_TMPDIR/counter"
+  # Trees sort at random: some of them before that of base.
+  for n in 1 2 3 4; do
+    git checkout -q base && echo "$n" >flaky && git add flaky && git commit -q -m "$n" && git tag "c$n"
+    rm -f "$counter"
+    fails_with 40 "$EXITPATH_BIN" leak --contract /dev/null --base base --candidate "c$n" --detector ledger \
+      --warmup 0 --cycles 4 --quiet --json --setup 'touch built' -- sh -c 'test -e built || exit 9
+        test -e flaky || exit 0
+        echo >>"$0"; [ $(($(wc -l <"$0") % 2)) -eq 0 ] || touch "$TMPDIR/left-behind"' "$counter"
+  done
+  grep -q '"base_reused": false' <<<"$output"
+}
