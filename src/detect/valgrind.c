@@ -84,6 +84,7 @@ static int valgrind_prepare(struct detect_run *run, struct run_spec *spec,
 	if (make_dirs(dir, 0777, err) < 0 || canary_preload(dir, &spec->env, err) < 0)
 		return -1;
 	state = xcalloc(1, sizeof(*state));
+	state->cwd = xstrdup(spec->cwd);
 	state->root_static = program_is_static(spec);
 	state->dir = TAKE_PTR(dir);
 	wrap(spec, program, state->dir);

@@ -10,7 +10,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DOCUMENT_CAP (UINT64_C(1) << 30) /* bytes read of one document */
 enum {
@@ -33,6 +35,8 @@ struct collection {
 	struct document *docs; /* by pid */
 	size_t ndocs, nleaks;
 	size_t possible_blocks, possible_bytes, dropped;
+	size_t watched;	       /* programs of the checkout whose heap was observed */
+	const char *unwatched; /* the name of one whose heap was not, or NULL */
 	struct probe *probe;
 };
 
@@ -116,6 +120,26 @@ static bool was_killed(const struct collection *c)
 	return r->end != RUN_EXITED || r->status > SIGNAL_STATUS || r->left_behind;
 }
 
+/* A binary in the checkout. A script is run by a program from elsewhere. */
+static bool is_project(const struct collection *c, const struct valgrind_report *r)
+{
+	CLEANUP_FREE char *path = NULL, *real = NULL, *root = realpath(c->checkout, NULL);
+	char magic[4] = "";
+	size_t n = root ? strlen(root) : 0;
+
+	if (!root || !r->exe || !strchr(r->exe, '/'))
+		return false;
+	path = r->exe[0] == '/' ? xstrdup(r->exe) : path_join(c->state->cwd, r->exe);
+	real = realpath(path, NULL);
+	if (real && !strncmp(real, root, n) && real[n] == '/') {
+		CLEANUP_FD int fd = open_regular(real, 0);
+
+		return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+		       !memcmp(magic, "\177ELF", sizeof(magic));
+	}
+	return false;
+}
+
 static void judge_cut(struct collection *c, const struct valgrind_report *r)
 {
 	if (was_killed(c) || (r->running && !r->finished))
@@ -126,8 +150,36 @@ static void judge_cut(struct collection *c, const struct valgrind_report *r)
 	else
 		probe_worsen(c->probe, PROBE_UNPARSED,
 			     xasprintf("valgrind's report of %s (pid %d) is cut short: "
-				       "is the disk full?",
+				       "it was killed, or the disk is full",
 				       name_of(r), r->pid));
+}
+
+static void judge_unwatched_root(struct collection *c, const struct valgrind_report *r,
+				 const char *why)
+{
+	if (c->state->root_static && !why)
+		probe_worsen(c->probe, PROBE_NOT_FITTING,
+			     xasprintf("%s is static: valgrind cannot see its heap",
+				       name_of(r)));
+	else
+		probe_worsen(c->probe, PROBE_SILENT,
+			     xasprintf("%s (pid %d): the planted leak is not in "
+				       "valgrind's report: %s",
+				       name_of(r), r->pid,
+				       why	       ? why
+				       : r->suppressed ? r->suppressed
+						       : "the program is static, "
+							 "set-user-ID, or its "
+							 "environment was cleared"));
+}
+
+static void note_unwatched(struct collection *c, const struct valgrind_report *r)
+{
+	probe_note(c->probe, xasprintf("the heap of %s was not observed: it is "
+				       "static, or its environment was cleared",
+				       name_of(r)));
+	if (is_project(c, r))
+		c->unwatched = name_of(r);
 }
 
 static void judge_document(struct collection *c, const struct document *d, bool root,
@@ -146,23 +198,11 @@ static void judge_document(struct collection *c, const struct document *d, bool 
 			     xasprintf("valgrind gave up on %s (pid %d)%s%s", name_of(r),
 				       r->pid, why ? ": " : "", why ? why : ""));
 	else if (!r->canary && root)
-		probe_worsen(
-			c->probe, PROBE_SILENT,
-			xasprintf("%s (pid %d): the planted leak is not in valgrind's "
-				  "report: %s",
-				  name_of(r), r->pid,
-				  why ? why
-				  : c->state->root_static
-					  ? "the program is static, valgrind cannot see "
-					    "its heap"
-				  : r->suppressed ? r->suppressed
-						  : "the program is static, "
-						    "set-user-ID, or its "
-						    "environment was cleared"));
+		judge_unwatched_root(c, r, why);
 	else if (!r->canary && !d->forked)
-		probe_note(c->probe, xasprintf("the heap of %s was not observed: it is "
-					       "static, or its environment was cleared",
-					       name_of(r)));
+		note_unwatched(c, r);
+	else if (r->canary)
+		c->watched += is_project(c, r);
 }
 
 static void judge(struct collection *c, const char *run_dir)
@@ -176,6 +216,12 @@ static void judge(struct collection *c, const char *run_dir)
 		probe_worsen(c->probe, PROBE_INTERRUPTED, run_result_describe(c->result));
 	for (size_t i = 0; i < c->ndocs; i++)
 		judge_document(c, &c->docs[i], &c->docs[i] == root, why);
+	if (c->unwatched && !c->watched)
+		probe_worsen(c->probe, PROBE_NOT_FITTING,
+			     xasprintf("no heap of a program of the repository was "
+				       "observed: %s is static, or its environment was "
+				       "cleared",
+				       c->unwatched));
 	if (!c->ndocs && c->result->end == RUN_EXITED)
 		probe_worsen(c->probe, PROBE_SILENT,
 			     xasprintf("valgrind wrote no report%s%s", why ? ": " : "",
@@ -255,12 +301,27 @@ static void leaks_of(struct collection *c, const struct valgrind_report *r,
 	probe_merge(p);
 }
 
+/* Those of a runtime or an interpreter, which valgrind has many of, say nothing. */
+static bool in_project_source(const struct raw_stack *s, const char *checkout)
+{
+	struct leak l = {0};
+	bool found = false;
+
+	frames_fill(&l, s, checkout, NULL);
+	for (size_t i = 0; i < l.nframes; i++)
+		found |= l.frames[i].project && l.frames[i].file;
+	leak_release(&l);
+	return found;
+}
+
 static void note_errors(struct collection *c, const struct valgrind_report *r)
 {
 	for (size_t i = 0; i < r->nerrors && c->probe->notes.n < NOTES_MAX; i++) {
-		CLEANUP_FREE char *place =
-			frames_place(&r->errors[i].stack, c->checkout, NULL);
+		CLEANUP_FREE char *place = NULL;
 
+		if (!in_project_source(&r->errors[i].stack, c->checkout))
+			continue;
+		place = frames_place(&r->errors[i].stack, c->checkout, NULL);
 		probe_note(c->probe,
 			   xasprintf("valgrind: %s%s%s, not a leak", r->errors[i].kind,
 				     *place ? " in " : "", place));
@@ -283,9 +344,11 @@ static void collect_leaks(struct collection *c)
 	}
 	if (c->possible_blocks)
 		probe_note(c->probe,
-			   xasprintf("%zu blocks (%zu bytes) are possibly lost: only "
-				     "pointers into their middle are left",
-				     c->possible_blocks, c->possible_bytes));
+			   xasprintf("%zu block%s (%zu bytes) possibly lost: only "
+				     "pointers into the middle are left",
+				     c->possible_blocks,
+				     c->possible_blocks == 1 ? "" : "s",
+				     c->possible_bytes));
 	if (c->dropped)
 		probe_note(c->probe,
 			   xasprintf("%zu more leaks are not listed", c->dropped));
@@ -327,6 +390,7 @@ int valgrind_collect(struct detect_run *run, const struct run_result *result,
 
 	collection_release(&c);
 	free(state->dir);
+	free(state->cwd);
 	free(state);
 	run->state = NULL;
 	return rc;

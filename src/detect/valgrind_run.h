@@ -6,6 +6,7 @@
 
 struct valgrind_run {
 	char *dir; /* <run>/valgrind: documents, the canary's library */
+	char *cwd; /* of the command */
 	bool root_static;
 };
 

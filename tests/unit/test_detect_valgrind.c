@@ -279,7 +279,8 @@ static const struct run runs[] = {
 	{"./t hang", NULL, PROBE_INTERRUPTED, "", "timed out"},
 	{"./t leak; exit 3", NULL, PROBE_COMPLETE, "heap 1", NULL},
 	{"./t leak", "VALGRIND_OPTS=--leak-check=no", PROBE_COMPLETE, "heap 1", NULL},
-	{"./static leak", NULL, PROBE_SILENT, "", "static"},
+	{"./static leak", NULL, PROBE_NOT_FITTING, "", "static"},
+	{"./static; exit 0", NULL, PROBE_NOT_FITTING, "", "static is static, or"},
 	{"./asan leak", NULL, PROBE_SILENT, "", "use detector lsan"},
 	{"./t; ./static", NULL, PROBE_COMPLETE, "", "heap of static was not observed"},
 };
