@@ -73,5 +73,8 @@ void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip)
 		if (rules[i](&e, ret))
 			break;
 	add_notes(&e, ret);
+	/* Something may have changed since that no digest knows. */
+	if (ret->base_reused && ret->outcome != OUTCOME_CLEAN)
+		ret->retry = may_retry(&e);
 	*ret_skip = e.skip;
 }

@@ -19,7 +19,8 @@ struct leak_case {
 /*
  * Fills ret (zeroed): target, detector, version, the numbers of cycles, outcome,
  * explanation, next, findings, notes, retry; command and artifacts are the engine's.
- * retry is true when the case is intermittent and attempt < max_attempts.
+ * retry is true when the case is intermittent, or not clean against a base that was
+ * measured earlier, and attempt < max_attempts: the engine then measures both sides.
  * A detector that was not required and fits neither revision gives ret->outcome CLEAN
  * with `*ret_skip` true: no check at all; the engine must keep at least one check.
  */

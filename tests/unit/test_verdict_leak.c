@@ -796,6 +796,45 @@ static void repairs(void **state)
 	}
 }
 
+/* What is blamed was measured on both sides under the same conditions. */
+static void a_reused_base(void **state)
+{
+	static const struct {
+		const char *candidate;
+		struct held held;
+		unsigned attempt;
+		enum outcome outcome;
+		bool retry;
+	} cases[] = {
+		{OK, {.series = NULL}, 1, OUTCOME_CLEAN, false},
+		{OK, HEAP("a", "111"), 1, OUTCOME_LEAK, true},
+		{OK, HEAP("a", "111"), 3, OUTCOME_LEAK, false},
+		{"ffff", {.series = NULL}, 1, OUTCOME_BEHAVIOR_FAILED, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation)
+		struct observation base = {.reused = true},
+				   candidate = {0};
+		CLEANUP(check) struct check c = {0};
+		struct held held[3] = {cases[i].held}, none[3] = {{0}};
+		struct lifecycle l = {.name = (char[]){"t"}, .warmup = 1, .cycles = 3};
+		struct leak_case in = {.lifecycle = &l,
+				       .base = &base,
+				       .candidate = &candidate,
+				       .attempt = cases[i].attempt,
+				       .max_attempts = 3};
+		bool skip = false;
+
+		observe(&base, OK, none);
+		observe(&candidate, cases[i].candidate, held);
+		verdict_leak(&in, &c, &skip);
+		assert_int_equal(c.outcome, cases[i].outcome);
+		assert_int_equal(c.retry, cases[i].retry);
+	}
+}
+
 static void suppressions(void **state)
 {
 	struct suppression heap[] = {
@@ -950,9 +989,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		HARNESS_TEST(how_runs_end),    HARNESS_TEST(what_the_detector_did),
 		HARNESS_TEST(lost_memory),     HARNESS_TEST(what_a_process_may_hold),
-		HARNESS_TEST(leaks_of_others), HARNESS_TEST(repairs),
-		HARNESS_TEST(suppressions),    HARNESS_TEST(notes_and_skip),
-		HARNESS_TEST(series),
+		HARNESS_TEST(leaks_of_others), HARNESS_TEST(a_reused_base),
+		HARNESS_TEST(repairs),	       HARNESS_TEST(suppressions),
+		HARNESS_TEST(notes_and_skip),  HARNESS_TEST(series),
 	};
 
 	return HARNESS_RUN(tests);
