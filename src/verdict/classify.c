@@ -229,16 +229,40 @@ static const char *suppressed_by(const struct leak_case *in, const struct leak *
 	return NULL;
 }
 
+/* The outermost frame starts a program or a thread: the unwinder did not lose its way. */
+static bool stack_is_whole(const struct leak *l)
+{
+	static const char *const starts[] = {
+		"main",
+		"(below main)",
+		"_start",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"__libc_start_call_main",
+		"start_thread",
+		"clone",
+		"clone3",
+		"__clone",
+		"__clone3",
+	};
+	const char *outermost = l->nframes ? l->frames[l->nframes - 1].function : NULL;
+
+	for (size_t i = 0; outermost && i < ARRAY_SIZE(starts); i++)
+		if (!strcmp(outermost, starts[i]))
+			return true;
+	return false;
+}
+
 /*
  * A leak of an interpreter, of a shell or of a library: no code of the repository is in
- * its stack. What base leaks there is nobody's patch to repair; more of it is.
+ * its whole stack. What base leaks there is nobody's patch to repair; more of it is.
  */
 static bool is_foreign(const struct leak *l)
 {
 	for (size_t i = 0; i < l->nframes; i++)
 		if (l->frames[i].project)
 			return false;
-	return l->resource == RESOURCE_HEAP && l->nframes > 0;
+	return l->resource == RESOURCE_HEAP && stack_is_whole(l);
 }
 
 static void classify_one(const struct leak_case *in, const char *signature,

@@ -19,10 +19,10 @@
  */
 struct held {
 	enum resource resource;
-	const char *name;   /* heap: function; else what */
-	const char *series; /* units per measured cycle, one digit each */
-	uint64_t bytes;	    /* heap: of one unit; 0: 40 */
-	bool foreign;	    /* heap: of an interpreter */
+	const char *name;    /* heap: function; else what */
+	const char *series;  /* units per measured cycle, one digit each */
+	uint64_t bytes;	     /* heap: of one unit; 0: 40 */
+	const char *foreign; /* heap: the outermost function of an interpreter's stack */
 };
 
 struct row {
@@ -117,6 +117,11 @@ static void hold(struct probe *p, const struct held *h, uint64_t units)
 		f->file = xstrdup("src/worker.c");
 		f->line = 41;
 		f->project = !h->foreign;
+		if (h->foreign) {
+			f = leak_frame(l);
+			f->function = xstrdup(h->foreign);
+			f->module = xstrdup("bash");
+		}
 	} else {
 		l->what = xstrdup(h->name);
 	}
@@ -648,9 +653,9 @@ static void what_a_process_may_hold(void **state)
 /* A shell, an interpreter: base cannot repair it, and the patch may not add to it. */
 static void leaks_of_others(void **state)
 {
-#define FOREIGN(s)                                   \
-	{                                            \
-		RESOURCE_HEAP, "xmalloc", s, 0, true \
+#define FOREIGN(s)                                     \
+	{                                              \
+		RESOURCE_HEAP, "xmalloc", s, 0, "main" \
 	}
 	static const struct row rows[] = {
 		{OK,
@@ -685,6 +690,13 @@ static void leaks_of_others(void **state)
 		 {{0}},
 		 .outcome = OUTCOME_CLEAN,
 		 .classes = "R"},
+		/* A stack that was cut may have been the project's. */
+		{OK,
+		 OK,
+		 {{RESOURCE_HEAP, "malloc", "111", 0, "strdup"}},
+		 {{RESOURCE_HEAP, "malloc", "111", 0, "strdup"}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "I"},
 		{OK,
 		 OK,
 		 {FOREIGN("111"), HEAP("a", "111")},
@@ -815,8 +827,7 @@ static void a_reused_base(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(observation)
-		struct observation base = {.reused = true},
-				   candidate = {0};
+		struct observation base = {.reused = true}, candidate = {0};
 		CLEANUP(check) struct check c = {0};
 		struct held held[3] = {cases[i].held}, none[3] = {{0}};
 		struct lifecycle l = {.name = (char[]){"t"}, .warmup = 1, .cycles = 3};
