@@ -32,5 +32,9 @@ int parse_size(const char *text, const char *what, uint64_t *ret_bytes, struct e
  * text for the report, added to ret_lines. */
 void contract_widened(const struct contract *base, const struct contract *candidate,
 		      struct strv *ret_lines);
+/* The same for what else decides a check: commands, cycles, detectors, set-up, suite. A
+ * base without lifecycles has nothing to weaken. */
+void contract_weakened(const struct contract *base, const struct contract *candidate,
+		       struct strv *ret_lines);
 
 #endif

@@ -1,5 +1,7 @@
 #include "harness.h"
 
+#include "base/buf.h"
+#include "base/mem.h"
 #include "contract/load.h"
 #include "contract/suppression.h"
 
@@ -152,6 +154,57 @@ static void test_widening_is_listed(void **state)
 	}
 }
 
+static void parse_lifecycles(const char *lifecycles, struct contract *ret)
+{
+	CLEANUP_FREE char *text = xasprintf("version: 1\nlifecycles: [%s]\n", lifecycles);
+	struct err err = {0};
+
+	if (contract_parse(text, strlen(text), "t", ret, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* One line for each thing that a reader must see. */
+static void test_weakening_is_listed(void **state)
+{
+#define T "{name: t, command: ./t, cycles: 5, detectors: [lsan, ledger]}"
+	static const struct {
+		const char *base, *candidate;
+		const char *lines; /* joined by "; " */
+	} rows[] = {
+		{T, T, ""},
+		{"{name: t, command: ./t, cycles: 3, warmup: 2}", T,
+		 "lifecycle t: fewer detectors: lsan, ledger, was every one that fits"},
+		{T, "{name: t, command: 'true', cycles: 5, detectors: [lsan, ledger]}",
+		 "lifecycle t: command changed: `true`, was `./t`"},
+		{T, "{name: t, command: ./t, cycles: 1, warmup: 4, detectors: [ledger]}",
+		 "lifecycle t: fewer cycles: 1, was 5; lifecycle t: more warm-up: 4, was "
+		 "1; lifecycle t: fewer detectors: ledger, was lsan, ledger"},
+		{T, "{name: t, command: ./t, repairs: true}",
+		 "lifecycle t: `repairs` is set"},
+		{T, "{name: u, command: ./t}", "lifecycle removed: t"},
+		{T "]\nsetup: make\nsuite: make test\nshare: [",
+		 T "]\nsetup: make NO=1\nshare: [",
+		 "setup changed: `make NO=1`, was `make`; suite changed: `none`, was "
+		 "`make test`"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(contract) struct contract base = {0}, candidate = {0}, none = {0};
+		CLEANUP(strv) struct strv lines = {0};
+		CLEANUP(buf) struct buf joined = {0};
+
+		parse_lifecycles(rows[i].base, &base);
+		parse_lifecycles(rows[i].candidate, &candidate);
+		contract_weakened(&none, &candidate, &lines);
+		assert_int_equal(lines.n, 0);
+		contract_weakened(&base, &candidate, &lines);
+		for (size_t k = 0; k < lines.n; k++)
+			buf_addf(&joined, "%s%s", k ? "; " : "", lines.v[k]);
+		assert_string_equal(buf_str(&joined), rows[i].lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +212,7 @@ int main(void)
 		HARNESS_TEST(test_wide_ones_are_refused),
 		HARNESS_TEST(test_dates),
 		HARNESS_TEST(test_widening_is_listed),
+		HARNESS_TEST(test_weakening_is_listed),
 	};
 
 	return HARNESS_RUN(tests);

@@ -1,0 +1,95 @@
+/*
+ * What a patch does to its own gate through the contract: other commands, fewer cycles,
+ * fewer detectors. Not every change weakens; a reader decides, and has to see it.
+ */
+#include "contract/load.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static const struct lifecycle *find(const struct contract *c, const char *name)
+{
+	for (size_t i = 0; i < c->nlifecycles; i++)
+		if (!strcmp(c->lifecycles[i].name, name))
+			return &c->lifecycles[i];
+	return NULL;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* what: "setup", "suite", "lifecycle t: command". */
+static void compare_text(const char *what, const char *old, const char *new,
+			 struct strv *lines)
+{
+	if (!same(old, new))
+		strv_addf(lines, "%s changed: `%s`, was `%s`", what, new ? new : "none",
+			  old ? old : "none");
+}
+
+/* No detectors named: every one that fits. */
+static bool fewer_detectors(const struct strv *old, const struct strv *new)
+{
+	if (!new->n)
+		return false;
+	if (!old->n)
+		return true;
+	for (size_t i = 0; i < old->n; i++)
+		if (!strv_contains(new, old->v[i]))
+			return true;
+	return false;
+}
+
+static char *detector_list(const struct strv *names)
+{
+	struct buf b = {0};
+
+	for (size_t i = 0; i < names->n; i++)
+		buf_addf(&b, "%s%s", i ? ", " : "", names->v[i]);
+	return names->n ? buf_detach(&b) : xstrdup("every one that fits");
+}
+
+static void compare_lifecycle(const struct lifecycle *old, const struct lifecycle *new,
+			      struct strv *lines)
+{
+	CLEANUP_FREE char *command = xasprintf("lifecycle %s: command", old->name);
+
+	compare_text(command, old->command, new->command, lines);
+	if (new->cycles < old->cycles)
+		strv_addf(lines, "lifecycle %s: fewer cycles: %u, was %u", old->name,
+			  new->cycles, old->cycles);
+	if (new->warmup > old->warmup)
+		strv_addf(lines, "lifecycle %s: more warm-up: %u, was %u", old->name,
+			  new->warmup, old->warmup);
+	if (fewer_detectors(&old->detectors, &new->detectors)) {
+		CLEANUP_FREE char *before = detector_list(&old->detectors);
+		CLEANUP_FREE char *now = detector_list(&new->detectors);
+
+		strv_addf(lines, "lifecycle %s: fewer detectors: %s, was %s", old->name,
+			  now, before);
+	}
+	if (new->repairs && !old->repairs)
+		strv_addf(lines, "lifecycle %s: `repairs` is set", old->name);
+}
+
+void contract_weakened(const struct contract *base, const struct contract *candidate,
+		       struct strv *ret_lines)
+{
+	if (!base->nlifecycles)
+		return;
+	for (size_t i = 0; i < base->nlifecycles; i++) {
+		const struct lifecycle *old = &base->lifecycles[i];
+		const struct lifecycle *new = find(candidate, old->name);
+
+		if (new)
+			compare_lifecycle(old, new, ret_lines);
+		else
+			strv_addf(ret_lines, "lifecycle removed: %s", old->name);
+	}
+	compare_text("setup", base->setup, candidate->setup, ret_lines);
+	compare_text("suite", base->suite, candidate->suite, ret_lines);
+}
