@@ -17,8 +17,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* "/exitpath-UID/r.XXXXXX/candidate-1000/tmp/" and a name take 59 of a socket's 107. */
-enum { MAX_PARENT = 48 };
+/* "/exitpath-UID/r.XXXXXX/candidate-1000/tmp/worker.sock" takes 51 of a socket's 107. */
+enum { MAX_PARENT = 56 };
 /* What LD_PRELOAD and the options of sanitizers cannot hold. */
 static const char separators[] = " \t\r\n\v\f:;,$%\"'\\";
 

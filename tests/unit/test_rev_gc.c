@@ -290,7 +290,7 @@ static void scratch_is_where_it_can_be_named(void **state)
 		{"a\nb", false},
 		{NULL, false},
 		{"t/not there", false},
-		{"a-directory-whose-name-has-more-than-forty-eight-bytes", false},
+		{"a-directory-whose-name-has-more-than-fifty-six-bytes-in-all", false},
 	};
 	char *dir = fixture();
 
