@@ -226,9 +226,27 @@ static const struct {
 	{FINDING_LEARNED, "held on base too, the normal level:", false, true},
 };
 
+/* Of the findings that are shown, does one name this place already? */
+static bool is_shown(const struct finding *const *shown, size_t n,
+		     const struct finding *f)
+{
+	CLEANUP_FREE char *place = phrase_place(&f->leak);
+
+	for (size_t i = 0; i < n && *place; i++) {
+		CLEANUP_FREE char *other = phrase_place(&shown[i]->leak);
+
+		if (!strcmp(place, other))
+			return true;
+	}
+	return false;
+}
+
+/* Many stacks that lead to one place are, mostly, one defect: the first, which holds
+ * most, stands for them. */
 static void add_group(const struct printer *p, const struct check *c, size_t group)
 {
-	size_t n = 0;
+	const struct finding *shown[FINDINGS_SHOWN];
+	size_t n = 0, nshown = 0, other = 0;
 
 	for (size_t i = 0; i < c->nfindings; i++) {
 		const struct finding *f = &c->findings[i];
@@ -237,12 +255,25 @@ static void add_group(const struct printer *p, const struct check *c, size_t gro
 			continue;
 		if (n++ == 0)
 			buf_addf(p->out, "  %s\n", groups[group].heading);
-		if (n <= FINDINGS_SHOWN || p->opts->verbose)
+		if (p->opts->verbose) {
 			add_finding(p, c, f, groups[group].in_full);
+		} else if (!is_shown(shown, nshown, f)) {
+			if (nshown == FINDINGS_SHOWN) {
+				other++;
+				continue;
+			}
+			shown[nshown++] = f;
+			add_finding(p, c, f, groups[group].in_full);
+		}
 	}
-	if (n > FINDINGS_SHOWN && !p->opts->verbose)
-		buf_addf(p->out, "    and %zu more; --verbose shows them\n",
-			 n - FINDINGS_SHOWN);
+	if (p->opts->verbose || n == nshown)
+		return;
+	if (n > nshown + other)
+		buf_addf(p->out, "    %zu more lead%s to the same place%s%s\n",
+			 n - nshown - other, n - nshown - other == 1 ? "s" : "",
+			 nshown == 1 ? "" : "s", other ? "" : "; --verbose shows them");
+	if (other)
+		buf_addf(p->out, "    and %zu more; --verbose shows them\n", other);
 }
 
 static size_t count_class(const struct check *c, enum finding_class class)

@@ -5,11 +5,13 @@
 
 #include <inttypes.h>
 
-static char *and_more(size_t n, const char *what)
+/* " And 2 more leaks of base.": what "new " and " of base" say about them. */
+static char *and_more(size_t n, const char *before, const char *after)
 {
 	if (n < 2)
 		return xstrdup("");
-	return xasprintf(" %zu more %s%s listed.", n - 1, what, n == 2 ? " is" : "s are");
+	return xasprintf(" And %zu more %sleak%s%s.", n - 1, before, n == 2 ? "" : "s",
+			 after);
 }
 
 static void note_other_failure(const struct exam *e, struct check *ret)
@@ -51,7 +53,7 @@ bool rule_leak_shown(struct exam *e, struct check *ret)
 	next = remedy(&f->leak);
 	what = describe_finding(f);
 	share = describe_share(e, f);
-	more = and_more(e->tally.blamed, "new leak");
+	more = and_more(e->tally.blamed, "new ", "");
 	note_other_failure(e, ret);
 	if (f->base_units)
 		return exam_decide(
@@ -151,7 +153,7 @@ static bool base_leaks(struct exam *e, struct check *ret)
 				  "%zu of %zu cycles on base, 0 of %zu on the candidate",
 				  f->nbase, f->nbase, e->candidate.measured)
 			: describe_share(e, f);
-	more = and_more(e->tally.inherited + e->tally.repaired, "leak of base");
+	more = and_more(e->tally.inherited + e->tally.repaired, "", " of base");
 	return exam_decide(
 		ret, OUTCOME_BASELINE_INVALID,
 		xasprintf("base itself leaks %s: %s. Nothing is blamed on the patch.%s",

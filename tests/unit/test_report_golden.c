@@ -42,6 +42,8 @@ static void hold(struct probe *p, const struct held *h)
 
 static const struct held
 	leak_here = {RESOURCE_HEAP, {"malloc", "leak_here", "work", "main"}, NULL, 1, 40},
+	leak_via_a = {RESOURCE_HEAP, {"malloc", "leak_here", "a"}, NULL, 2, 80},
+	leak_via_b = {RESOURCE_HEAP, {"malloc", "leak_here", "b"}, NULL, 3, 120},
 	old_leak = {RESOURCE_HEAP, {"malloc", "config_load", "main"}, NULL, 2, 96},
 	log_fd = {RESOURCE_FD, {NULL}, "data/log.txt", 1, 0},
 	epoll_fd = {RESOURCE_FD, {NULL}, "eventpoll", 1, 0};
@@ -104,6 +106,9 @@ static const struct scene scenes[] = {
 	 .base_run = {.end = RUN_LOST},
 	 .candidate_run = {.end = RUN_EXITED}},
 	{.name = "repaired", .detector = "lsan", .base = {&leak_here}, .repairs = true},
+	{.name = "one_place", /* three stacks, one line of code */
+	 .detector = "lsan",
+	 .candidate = {&leak_here, &leak_via_a, &leak_via_b}},
 	{.name = "suppressed",
 	 .detector = "lsan",
 	 .candidate = {&leak_here},
@@ -240,7 +245,7 @@ static void other_forms(void **state)
 	golden("leak", "text", ".verbose", &r, (struct report_opts){.verbose = true});
 	golden("leak", "json", "", &r, (struct report_opts){0});
 	golden("leak", "packet-json", "", &r, (struct report_opts){0});
-	make_result(&scenes[10], &suppressed);
+	make_result(&scenes[11], &suppressed);
 	golden("suppressed", "text", ".verbose", &suppressed,
 	       (struct report_opts){.verbose = true});
 	strv_add(&suppressed.warnings, "the candidate's contract adds the suppression "
