@@ -150,12 +150,35 @@ static const char *last_line(struct buf *b)
 	return *start ? start : NULL;
 }
 
+/*
+ * What a person needs of the errors: the last line, and before it the first that begins
+ * with "error:". git names the file there and says only "fatal: adding files failed" in
+ * the end. The caller frees; NULL: nothing was said.
+ */
+static char *telling_lines(struct buf *b)
+{
+	const char *last = last_line(b), *error = NULL;
+
+	if (!last)
+		return NULL;
+	for (const char *p = b->data; p && p < last; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, "error:", 6)) {
+			error = p;
+			break;
+		}
+	}
+	if (!error || error >= last)
+		return xstrdup(last);
+	return xasprintf("%.*s; %s", (int)strcspn(error, "\n"), error, last);
+}
+
 /* How the program ended, as an error unless the caller wants the status. */
 static int judge(struct capture *c, int status, int *ret_status, struct err *err)
 {
 	struct spawn_failure f;
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	const char *why;
+	CLEANUP_FREE char *why = NULL;
 
 	if (read(c->report, &f, sizeof(f)) == (ssize_t)sizeof(f))
 		return err_errno(err, ERR_ENVIRONMENT, f.errnum, "cannot run %s (%s)",
@@ -166,7 +189,7 @@ static int judge(struct capture *c, int status, int *ret_status, struct err *err
 	}
 	if (code == 0)
 		return 0;
-	why = last_line(&c->errors);
+	why = telling_lines(&c->errors);
 	if (WIFSIGNALED(status))
 		return err_set(err, ERR_ENVIRONMENT, "%s was killed by signal %d%s%s",
 			       c->name, WTERMSIG(status), why ? ": " : "",

@@ -38,7 +38,8 @@ int proc_interrupted(void);
 int proc_interrupt_fd(void);
 
 /* Runs a helper program (git, valgrind --version) and captures its stdout. No
- * supervisor, no watch. Nonzero exit is an error that quotes stderr's last line.
+ * supervisor, no watch. Nonzero exit is an error that quotes stderr's last line,
+ * and the first that begins with "error:".
  * ret_status NULL: as said; else the exit status is stored and is no error. */
 struct capture_opts {
 	const char *cwd;   /* NULL: here */

@@ -75,6 +75,10 @@ static void says_why_it_failed(void **state)
 		{"printf 'no newline' >&2; exit 1", "sh failed with exit 1: no newline"},
 		{"printf 'text\\n\\n \\n' >&2; exit 1", "sh failed with exit 1: text"},
 		{"exit 128", "sh failed with exit 128"},
+		{"printf 'hint: x\\nerror: open(\"a\")\\nerror: b\\nfatal: failed\\n' "
+		 ">&2; exit 1",
+		 "sh failed with exit 1: error: open(\"a\"); fatal: failed"},
+		{"echo error: alone >&2; exit 1", "sh failed with exit 1: error: alone"},
 		{"echo >&2; exit 1", "sh failed with exit 1"},
 		{"kill -9 $$", "sh was killed by signal 9"},
 		{"echo why >&2; kill -15 $$", "sh was killed by signal 15: why"},
