@@ -360,8 +360,7 @@ static void lost_memory(void **state)
 		 .classes = "NN",
 		 .says = "9 allocations (360 bytes) per cycle in b (src/worker.c:41): 3 "
 			 "of 3 "
-			 "cycles on the candidate, 0 of 3 on base. 1 more new leak is "
-			 "listed."},
+			 "cycles on the candidate, 0 of 3 on base. And 1 more new leak."},
 		{OK,
 		 OK,
 		 {{0}},
