@@ -4,6 +4,7 @@
 #include "detect/canary.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -333,6 +334,17 @@ static void take_line(struct lsan_parser *p, const char *line)
 
 		log->fatal = xasprintf("%.300s", lsan_headline(line, &pid));
 	}
+}
+
+bool lsan_template_matches(const char *template, const char *text)
+{
+	size_t len = strlen(template);
+	bool start = *template == '^', end = len > start && template[len - 1] == '$';
+	CLEANUP_FREE char *pattern =
+		xasprintf("%s%.*s%s", start ? "" : "*", (int)(len - start - end),
+			  template + start, end ? "" : "*");
+
+	return fnmatch(pattern, text, 0) == 0;
 }
 
 struct lsan_parser *lsan_parser_new(struct lsan_log *ret)

@@ -63,6 +63,9 @@ bool lsan_frame_parse(const char *line, struct raw_frame *ret,
  * text points into line, a NUL-terminated string. */
 const char *lsan_headline(const char *line, int *ret_pid);
 bool lsan_is_fatal(const char *line);
+/* Does a suppression match a function or a module? A part of the text, with `*`, `^` and
+ * `$`: TemplateMatch() of sanitizer_common.cpp. */
+bool lsan_template_matches(const char *template, const char *text);
 
 void lsan_log_release(struct lsan_log *l);
 DEFINE_CLEANUP(lsan_log)

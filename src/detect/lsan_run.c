@@ -207,13 +207,31 @@ static void judge_silent_log(struct collection *c, const struct process_log *l)
 				  name, l->pid));
 }
 
+/* A suppression of main() or of the program's file leaves nothing to be checked. */
+static bool judge_wide_suppressions(struct collection *c, const struct process_log *l)
+{
+	for (size_t i = 0; i < l->log.nsuppressions; i++) {
+		const char *pattern = l->log.suppressions[i].pattern;
+
+		if (!lsan_template_matches(pattern, "main") &&
+		    !(l->owner && lsan_template_matches(pattern, l->owner->exe)))
+			continue;
+		probe_worsen(c->probe, PROBE_SILENT,
+			     xasprintf("%s (pid %d): the suppression `%.100s` covers the "
+				       "whole program: name the function that leaks",
+				       name_of(l->owner), l->pid, pattern));
+		return true;
+	}
+	return false;
+}
+
 static void judge_log(struct collection *c, const struct process_log *l)
 {
 	const struct lsan_log *log = &l->log;
 
 	if (log->error)
 		add_failure(c, log);
-	if (log->canary && log->summary)
+	if (judge_wide_suppressions(c, l) || (log->canary && log->summary))
 		return;
 	if (log->leaks_reported && !log->summary && c->result->end == RUN_EXITED)
 		probe_worsen(
@@ -305,13 +323,26 @@ static void note_unchecked(struct collection *c)
 			  n, n == 1 ? "" : "es");
 }
 
+/* Of the repository, and built without: its leaks are not seen beside the others'. */
+static void note_bare_program(struct collection *c, const struct start_record *r)
+{
+	size_t n = strlen(c->checkout);
+
+	if (!strncmp(r->exe, c->checkout, n) && r->exe[n] == '/')
+		probe_note(c->probe, xasprintf("%s is not instrumented: its heap was not "
+					       "checked",
+					       name_of(r)));
+}
+
 static void judge_processes(struct collection *c)
 {
 	for (size_t i = 0; i < c->records.n; i++) {
 		const struct start_record *r = &c->records.v[i];
 
-		if (r->instrumented == INSTRUMENTED_NONE)
+		if (r->instrumented == INSTRUMENTED_NONE) {
+			note_bare_program(c, r);
 			continue;
+		}
 		c->instrumented++;
 		if (!log_find(c, r->pid))
 			judge_missing(c, r);
@@ -502,9 +533,9 @@ static void add_notes(struct collection *c)
 		for (size_t k = 0; log->canary && k < log->nsuppressions; k++) {
 			const struct lsan_suppression *s = &log->suppressions[k];
 			CLEANUP_FREE char *note = xasprintf(
-				"%" PRIu64 " leaks (%" PRIu64
+				"%" PRIu64 " leak%s (%" PRIu64
 				" bytes) suppressed by options or by the program: %.100s",
-				s->count, s->bytes, s->pattern);
+				s->count, s->count == 1 ? "" : "s", s->bytes, s->pattern);
 
 			if (!strv_contains(&c->probe->notes, note))
 				strv_add(&c->probe->notes, note);

@@ -71,14 +71,14 @@ without_sanitizer() {
 @test "lsan: turned off by the program" { trap_case off_turned_off 50; }
 @test "lsan: leak:* compiled in" { trap_case off_suppressed 50; }
 @test "lsan, gcc: one function suppressed, compiled in" {
-  trap_case suppressed_function 0 '1 leaks \(77 bytes\) suppressed.*leak_here'
+  trap_case suppressed_function 0 '1 leak \(77 bytes\) suppressed.*leak_here'
 }
 @test "lsan, clang: one function suppressed, compiled in" {
-  CC=clang trap_case suppressed_function 0 '1 leaks \(77 bytes\) suppressed.*leak_here'
+  CC=clang trap_case suppressed_function 0 '1 leak \(77 bytes\) suppressed.*leak_here'
 }
 @test "lsan, static runtime of gcc: one function suppressed, compiled in" {
   TRAP_FLAGS='-g -O1 -fsanitize=address -static-libasan' \
-    trap_case suppressed_function 0 '1 leaks \(77 bytes\) suppressed.*leak_here'
+    trap_case suppressed_function 0 '1 leak \(77 bytes\) suppressed.*leak_here'
 }
 @test "lsan: leak:* in the user's suppressions" {
   echo 'leak:*' >"$BATS_TEST_TMPDIR/all"

@@ -264,6 +264,28 @@ static void test_a_report_has_limits(void **state)
 	assert_int_equal(l.leaks[0].stack.n, FRAMES_MAX);
 }
 
+static void test_templates(void **state)
+{
+	static const struct {
+		const char *template, *text;
+		bool matches;
+	} cases[] = {
+		{"main", "main", true},	      {"main", "domain", true},
+		{"^main$", "main", true},     {"^main$", "main2", false},
+		{"^main", "main2", true},     {"main$", "domain", true},
+		{"m*n", "domain", true},      {"m*x", "domain", false},
+		{"", "main", true},	      {"^", "main", true},
+		{"^$", "main", false},	      {"$", "main", true},
+		{"leak_here", "main", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (lsan_template_matches(cases[i].template, cases[i].text) !=
+		    cases[i].matches)
+			fail_msg("%s %s", cases[i].template, cases[i].text);
+}
+
 /* --- start records --------------------------------------------------------------------
  */
 
@@ -368,6 +390,7 @@ static int build(void **state)
 			(char[]){"cc -g -fsanitize=address subject.c -o t;"
 				 "cc subject.c -o plain; cc -static subject.c -o static;"
 				 "echo 'leak:*' >all; echo leak:leak_here >one;"
+				 "echo 'leak:^main$' >whole; echo leak:lsan-unit >file;"
 				 "f='-g -fsanitize=address -DSUPPRESS subject.c -o';"
 				 "cc $f by_name; clang $f by_name_clang;"
 				 "cc -static-libasan $f by_name_static"},
@@ -489,6 +512,7 @@ static const struct run runs[] = {
 	{"./t leak fork leak", NULL, PROBE_COMPLETE, 2, NULL},
 	{"./t fork leak", NULL, PROBE_COMPLETE, 1, NULL},
 	{"./t leak spawn leak", NULL, PROBE_COMPLETE, 2, NULL},
+	{"./t leak; ./plain", NULL, PROBE_COMPLETE, 1, "plain is not instrumented"},
 	{"./t fork leak _exit", NULL, PROBE_COMPLETE, 0,
 	 "1 forked process ended without a leak check"},
 	{"./t fork spawn leak", NULL, PROBE_COMPLETE, 1, NULL},
@@ -517,8 +541,12 @@ static const struct run runs[] = {
 	{"LSAN_OPTIONS=$LSAN_OPTIONS:suppressions=all ./t leak", NULL, PROBE_SILENT, 0,
 	 "suppression `*`"},
 	{"./t leak", "LSAN_OPTIONS=suppressions=one", PROBE_COMPLETE, 0,
-	 "1 leaks (77 bytes) suppressed"},
+	 "1 leak (77 bytes) suppressed"},
 	{"./t leak", "LSAN_OPTIONS=suppressions=all", PROBE_SILENT, 0, "suppression `*`"},
+	{"./t leak", "LSAN_OPTIONS=suppressions=whole", PROBE_SILENT, 0,
+	 "the suppression `^main$` covers the whole program"},
+	{"./t leak", "LSAN_OPTIONS=suppressions=file", PROBE_SILENT, 0,
+	 "the suppression `lsan-unit` covers the whole program"},
 	{"ASAN_OPTIONS=verify_asan_link_order=0 LSAN_OPTIONS=exitcode=0 ./t leak;", NULL,
 	 PROBE_SILENT, 0, "detected memory leaks"},
 	{"env -u ASAN_OPTIONS ./t", NULL, PROBE_SILENT, 0, "come first"},
@@ -562,7 +590,7 @@ static void test_suppressions_by_name(void **state)
 					    NULL,
 					    PROBE_COMPLETE,
 					    0,
-					    "1 leaks (77 bytes) suppressed",
+					    "1 leak (77 bytes) suppressed",
 					    true};
 		CLEANUP(probe) struct probe p = {0};
 
@@ -714,6 +742,7 @@ int main(void)
 		HARNESS_TEST(test_frames),
 		HARNESS_TEST(test_a_stack_ends_where_data_begins),
 		HARNESS_TEST(test_a_report_has_limits),
+		HARNESS_TEST(test_templates),
 		HARNESS_TEST(test_start_records),
 		HARNESS_TEST(test_runs),
 		HARNESS_TEST(test_suppressions_by_name),
