@@ -4,6 +4,7 @@
 #include "verdict/exam.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* " And 2 more leaks of base.": what "new " and " of base" say about them. */
 static char *and_more(size_t n, const char *before, const char *after)
@@ -28,6 +29,17 @@ static void note_other_failure(const struct exam *e, struct check *ret)
 		  c->failed + c->timed_out, c->n, how);
 }
 
+/* Is this target, as it stands in a signature, a pattern that a contract may hold: with
+ * three characters that are literal, and no bracket? */
+static bool is_narrow(const char *target)
+{
+	size_t literal = 0;
+
+	for (const char *p = target; *p; p++)
+		literal += *p != '*' && *p != '?';
+	return literal >= 3 && !strpbrk(target, "[\\\"\n");
+}
+
 /* What to do about a new leak. The stable target is a pattern that matches it. */
 static char *remedy(const struct leak *l)
 {
@@ -36,7 +48,8 @@ static char *remedy(const struct leak *l)
 	const char *target = strchr(l->signature, '|');
 
 	target = target ? strchr(target + 1, '|') : NULL;
-	if (resource_lasting(l->resource) || l->nframes || !target)
+	if (resource_lasting(l->resource) || l->nframes || !target ||
+	    !is_narrow(target + 1))
 		return xstrdup(release);
 	return xasprintf("%s; what is held on purpose needs a suppression in the "
 			 "contract, reviewed and owned: %s:%s",
