@@ -73,8 +73,15 @@ static bool wants_precise(const struct detector *d, const struct check *c)
 
 enum again { AGAIN_NO, AGAIN_INTERMITTENT, AGAIN_PRECISE };
 
+struct attempt {
+	unsigned number; /* 1 … MAX_ATTEMPTS: re-runs of what was intermittent */
+	bool precise;	 /* once more with whole stacks, to name the place */
+	/* For each detector: what an earlier attempt saw leak at times; or NULL. */
+	char *earlier[MAX_GROUP];
+};
+
 /* Decides one detector. ret_again: whether, and why, to measure once more. */
-static int judge(struct session *s, struct measurement m[2], size_t i, unsigned attempt,
+static int judge(struct session *s, struct measurement m[2], size_t i, struct attempt *a,
 		 enum again *ret_again, struct err *err)
 {
 	const struct lifecycle *l = m[0].lifecycle;
@@ -92,9 +99,10 @@ static int judge(struct session *s, struct measurement m[2], size_t i, unsigned 
 			.suppressions = s->contract.suppressions,
 			.nsuppressions = s->contract.nsuppressions,
 			.today = date,
-			.attempt = attempt,
+			.attempt = a->number,
 			.max_attempts = MAX_ATTEMPTS,
 			.required = m[0].group->required,
+			.earlier = a->earlier[i],
 		},
 		&c, &skip);
 	*ret_again = c.retry ? AGAIN_INTERMITTENT
@@ -104,6 +112,8 @@ static int judge(struct session *s, struct measurement m[2], size_t i, unsigned 
 	if (keep_side(s, &m[SIDE_BASE], i, &c.base_artifacts, err) < 0 ||
 	    keep_side(s, &m[SIDE_CANDIDATE], i, &c.candidate_artifacts, err) < 0)
 		return -1;
+	if (!a->earlier[i])
+		a->earlier[i] = xstrdup(verdict_unsettled(&c));
 	if (skip || *ret_again != AGAIN_NO)
 		return 0;
 	if (!c.command.n)
@@ -113,11 +123,6 @@ static int judge(struct session *s, struct measurement m[2], size_t i, unsigned 
 	c = (struct check){0};
 	return 0;
 }
-
-struct attempt {
-	unsigned number; /* 1 … MAX_ATTEMPTS: re-runs of what was intermittent */
-	bool precise;	 /* once more with whole stacks, to name the place */
-};
 
 /* "artifacts/worker/lsan/base.json" → "artifacts/worker/lsan/attempt-1/base.json": the
  * last attempt, whose names the record holds, keeps the short ones. */
@@ -144,8 +149,8 @@ static bool all_passed(const struct observation *o)
 }
 
 /* Judges each detector of the group after both sides were measured. */
-static int judge_group(struct session *s, struct measurement m[2],
-		       const struct attempt *a, enum again *ret_again, struct err *err)
+static int judge_group(struct session *s, struct measurement m[2], struct attempt *a,
+		       enum again *ret_again, struct err *err)
 {
 	size_t checks = s->result->nchecks, artifacts = s->nartifacts;
 
@@ -153,7 +158,7 @@ static int judge_group(struct session *s, struct measurement m[2],
 	for (size_t i = 0; i < m[0].group->n; i++) {
 		enum again again;
 
-		if (judge(s, m, i, a->number, &again, err) < 0)
+		if (judge(s, m, i, a, &again, err) < 0)
 			return -1;
 		if (again == AGAIN_INTERMITTENT || *ret_again == AGAIN_NO)
 			*ret_again = again;
@@ -169,8 +174,8 @@ static int judge_group(struct session *s, struct measurement m[2],
 
 /* One attempt: both sides measured, each detector judged. */
 static int attempt_group(struct session *s, const struct lifecycle *l,
-			 const struct group *g, const struct attempt *a,
-			 enum again *ret_again, bool *ret_base_ok, struct err *err)
+			 const struct group *g, struct attempt *a, enum again *ret_again,
+			 bool *ret_base_ok, struct err *err)
 {
 	struct measurement m[2];
 	struct lane lanes[2] = {0};
@@ -214,13 +219,16 @@ int measure_group(struct session *s, const struct lifecycle *l, const struct gro
 	struct attempt a = {.number = 1};
 	enum again again = AGAIN_NO;
 
+	int rc;
+
 	do {
-		if (attempt_group(s, l, g, &a, &again, ret_base_ok, err) < 0)
-			return -1;
+		rc = attempt_group(s, l, g, &a, &again, ret_base_ok, err);
 		if (again == AGAIN_PRECISE)
 			a.precise = true;
 		else
 			a.number++;
-	} while (again != AGAIN_NO);
-	return 0;
+	} while (rc == 0 && again != AGAIN_NO);
+	for (size_t i = 0; i < MAX_GROUP; i++)
+		free(a.earlier[i]);
+	return rc;
 }

@@ -2,6 +2,7 @@
 #include "engine/measure.h"
 
 #include "base/mem.h"
+#include "verdict/verdict.h"
 
 #include <string.h>
 
@@ -137,6 +138,8 @@ int session_measure(struct session *s, const struct lifecycle *l, struct err *er
 	size_t before = s->result->nchecks;
 	int rc = l->detectors.n ? measure_named(s, l, err) : measure_fitting(s, l, err);
 
+	if (rc == 0 && l->repairs)
+		verdict_repairs(s->result->checks + before, s->result->nchecks - before);
 	if (rc == 0 && s->result->nchecks == before && !s->side[SIDE_BASE].setup_failed &&
 	    !s->side[SIDE_CANDIDATE].setup_failed)
 		add_unwatched(s, l);

@@ -245,6 +245,7 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 	sha256_add_field(h, s->side[SIDE_BASE].rev.tree);
 	sha256_add_field(h, unnamed.digest);
 	sha256_add_field(h, s->prefix);
+	session_add_build_env(h);
 	sha256_add_field(h, l->name);
 	sha256_add_field(h, names);
 	sha256_add_field(h, how);

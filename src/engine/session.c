@@ -285,11 +285,12 @@ static int contract_of(struct session *s, enum side side, struct contract *ret,
 }
 
 /*
- * What the patch does to the list of suppressions is shown, whoever wrote it: those of
- * this run, and those that the candidate would bring when another contract is followed.
+ * What the patch does to the contract is shown, whoever wrote it: suppressions and
+ * commands of this run, and those that the candidate would bring when another contract
+ * is followed.
  * A contract outside of the repository is not the patch's.
  */
-static int compare_suppressions(struct session *s, struct err *err)
+static int compare_contracts(struct session *s, struct err *err)
 {
 	CLEANUP(contract) struct contract old = {0}, new = {0};
 	CLEANUP(strv) struct strv proposed = {0};
@@ -302,6 +303,7 @@ static int compare_suppressions(struct session *s, struct err *err)
 		return -1;
 	contract_widened(&old, &s->contract, lines);
 	contract_widened(&old, &new, &proposed);
+	contract_weakened(&old, &new, &proposed);
 	for (size_t i = 0; i < proposed.n; i++)
 		if (!strv_contains(lines, proposed.v[i]))
 			strv_add(lines, proposed.v[i]);
@@ -360,7 +362,7 @@ int session_open(struct session *s, const struct gate_opts *opts, struct result 
 	if (resolve_sides(s, err) < 0)
 		return -1;
 	describe(s);
-	if (compare_suppressions(s, err) < 0)
+	if (compare_contracts(s, err) < 0)
 		return -1;
 	s->scratch = scratch_make(s->repo, err);
 	if (!s->scratch)

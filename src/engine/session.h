@@ -63,6 +63,9 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 /* One lifecycle under all its detectors: adds its checks to the result. */
 int session_measure(struct session *s, const struct lifecycle *l, struct err *err);
 
+/* Adds to a key what of the environment decides about a build. */
+void session_add_build_env(struct sha256 *h);
+
 /* The one shell command that repeats this invocation. The caller frees. */
 char *session_reproduce(const struct session *s);
 

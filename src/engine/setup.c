@@ -19,6 +19,17 @@ static void tell_waiting(void *ctx, pid_t owner)
 	progress_tell(s->opts->progress, "checkout", text, NULL, 0, 0);
 }
 
+void session_add_build_env(struct sha256 *h)
+{
+	/* What make, meson, CMake and cargo read: another compiler is another build. */
+	static const char *const names[] = {"CC",	 "CXX",	     "CFLAGS",
+					    "CXXFLAGS",	 "CPPFLAGS", "LDFLAGS",
+					    "RUSTFLAGS", "GOFLAGS",  "CGO_CFLAGS"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		sha256_add_field(h, getenv(names[i]));
+}
+
 /* Two contracts of one repository may have the same command line for their set-up. */
 static void setup_digest(const struct session *s, char ret[SHA256_HEX])
 {
@@ -28,6 +39,7 @@ static void setup_digest(const struct session *s, char ret[SHA256_HEX])
 	contract_setup_digest(&s->contract, commands);
 	sha256_add_field(h, commands);
 	sha256_add_field(h, s->prefix);
+	session_add_build_env(h);
 	sha256_finish(h, ret);
 }
 

@@ -57,7 +57,8 @@ struct check {
 	uint64_t duration_us;				 /* of the candidate's runs */
 	struct strv command;				 /* argv of the lifecycle */
 	struct strv base_artifacts, candidate_artifacts; /* names in the store */
-	bool retry; /* intermittent: the engine should measure again */
+	bool retry;    /* intermittent: the engine should measure again */
+	bool unproven; /* repairs: base does not leak under this detector. Not recorded */
 };
 
 struct result {

@@ -138,9 +138,19 @@ static void note_range(struct check *ret, const struct pair *p)
 }
 
 /*
+ * What code opens and closes. A candidate that never holds what base holds in every
+ * cycle proves that base could have let go of it: base leaked. A runtime's threads and
+ * zombies, and a library's memory, come and go with less than that.
+ */
+static bool is_handle(enum resource r)
+{
+	return r == RESOURCE_FD || r == RESOURCE_SOCKET || r == RESOURCE_LOCK;
+}
+
+/*
  * What a process may hold at its end, and what code outside the repository leaks: the
- * level is what base holds at most, and only
- * what is above it in every cycle is the candidate's.
+ * level is what base holds at most, and only what is above it in every cycle is the
+ * candidate's.
  */
 static void classify_level(const struct pair *p, struct check *ret, struct tally *t)
 {
@@ -165,9 +175,11 @@ static void classify_level(const struct pair *p, struct check *ret, struct tally
 				 ", fewer than base; the rest is taken for normal");
 		}
 	} else if (p->base_leaks) {
-		/* It was base's normal level: no reason to call base broken. */
+		bool proof = is_handle(p->base->resource) && p->base_min == p->base_max;
+
 		add_finding(ret, p, FINDING_REPAIRED, NULL);
-		t->lowered++;
+		t->repaired += proof;
+		t->lowered += !proof;
 	} else if (p->base_sometimes) {
 		t->base_intermittent++;
 		add_note(ret, p->base, p->nbase, "base", ", the candidate never does");

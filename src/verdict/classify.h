@@ -8,8 +8,8 @@ struct tally {
 	size_t blamed;	  /* NEW */
 	size_t inherited; /* lasting, leaked by both */
 	size_t fewer;	  /* of the inherited: fewer units than base in every cycle */
-	size_t repaired;  /* lasting, leaked by base, never by the candidate */
-	size_t lowered;	  /* not lasting, fewer than on base, or none */
+	size_t repaired;  /* leaked by base, or a handle it held; never the candidate */
+	size_t lowered;	  /* a level: fewer than on base, or none */
 	size_t foreign;	  /* lasting, as on base, and of code outside the repository */
 	size_t unsettled; /* the candidate's intermittent ones: measure again */
 	size_t base_intermittent; /* sometimes on base, never on the candidate */

@@ -58,6 +58,54 @@ static void identify(const struct exam *e, struct check *ret)
 		ret->duration_us += c->cycles[i].run.wall_us;
 }
 
+const char *verdict_unsettled(const struct check *c)
+{
+	if (c->outcome != OUTCOME_INCONCLUSIVE)
+		return NULL;
+	for (size_t i = 0; i < c->nfindings; i++)
+		if (c->findings[i].class == FINDING_INTERMITTENT &&
+		    resource_lasting(c->findings[i].leak.resource))
+			return c->explanation;
+	return NULL;
+}
+
+/* It leaked in an earlier attempt, and not in this one. */
+static void remember_earlier(const struct exam *e, struct check *ret)
+{
+	CLEANUP_FREE char *now = NULL, *next = NULL;
+
+	if (!e->in->earlier || ret->outcome != OUTCOME_CLEAN || e->skip)
+		return;
+	now = TAKE_PTR(ret->explanation);
+	next = more_cycles(e);
+	free(TAKE_PTR(ret->next));
+	exam_decide(ret, OUTCOME_INCONCLUSIVE,
+		    xasprintf("It leaks at times. Before: %s In attempt %u: %s",
+			      e->in->earlier, e->in->attempt, now),
+		    next);
+}
+
+void verdict_repairs(struct check *checks, size_t n)
+{
+	const struct check *shown = NULL;
+
+	for (size_t i = 0; i < n && !shown; i++)
+		if (checks[i].outcome == OUTCOME_CLEAN && !checks[i].unproven)
+			shown = &checks[i];
+	for (size_t i = 0; i < n && shown; i++) {
+		struct check *c = &checks[i];
+
+		if (!c->unproven)
+			continue;
+		c->outcome = OUTCOME_CLEAN;
+		free(c->explanation);
+		c->explanation = xasprintf("Base does not leak under %s; %s shows what "
+					   "is repaired.",
+					   c->detector, shown->detector);
+		free(TAKE_PTR(c->next));
+	}
+}
+
 void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip)
 {
 	struct exam e = {.in = in};
@@ -72,6 +120,7 @@ void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip)
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		if (rules[i](&e, ret))
 			break;
+	remember_earlier(&e, ret);
 	add_notes(&e, ret);
 	/* Something may have changed since that no digest knows. */
 	if (ret->base_reused && ret->outcome != OUTCOME_CLEAN)

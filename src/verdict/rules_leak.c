@@ -138,6 +138,7 @@ static bool judge_repair(struct exam *e, struct check *ret)
 				  e->in->lifecycle->name),
 			next);
 	}
+	ret->unproven = true;
 	return exam_decide(
 		ret, OUTCOME_BASELINE_INVALID,
 		xasprintf("base does not leak in %s under %s, so this proves nothing "

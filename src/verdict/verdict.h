@@ -15,6 +15,9 @@ struct leak_case {
 	const char *today; /* YYYY-MM-DD: suppressions that expired before are ignored */
 	unsigned attempt, max_attempts;
 	bool required; /* the detector was named by the user: not fitting is an error */
+	/* What verdict_unsettled() said of an earlier attempt, or NULL: such a case does
+	 * not become clean because the leak did not show in the next one. */
+	const char *earlier;
 };
 /*
  * Fills ret (zeroed): target, detector, version, the numbers of cycles, outcome,
@@ -25,6 +28,17 @@ struct leak_case {
  * with `*ret_skip` true: no check at all; the engine must keep at least one check.
  */
 void verdict_leak(const struct leak_case *in, struct check *ret, bool *ret_skip);
+
+/* The explanation of a check that saw memory, or what outlives a process, leak in some
+ * cycles of the candidate only; NULL for any other. Borrowed from c. */
+const char *verdict_unsettled(const struct check *c);
+
+/*
+ * The checks of one lifecycle that is meant to be repaired, one for each detector: a
+ * leak of memory shows under lsan and not under the ledger. Where one check shows the
+ * repair, those under which base does not leak are clean.
+ */
+void verdict_repairs(struct check *checks, size_t n);
 
 /* One command on both sides: the set-up, or the suite. base NULL: not run (reused). */
 void verdict_setup(const struct run_result *base, const struct run_result *candidate,

@@ -67,6 +67,24 @@ demo() {
   fails_with 30 "$EXITPATH_BIN" gate --base main --candidate busy-repaired --cycles 1 --repairs
 }
 
+@test "gate: a repair that shows under one detector only" {
+  TRAP_BASE_FLAGS=-DLEAK TRAP_CANDIDATE_FLAGS='' make_trap leak_heap
+  fails_with 0 "$EXITPATH_BIN" leak --base base --candidate candidate --setup 'sh build.sh' \
+    --detector lsan,ledger --cycles 2 --repairs --json --quiet -- ./build/t
+  [[ "$output" == *"Repaired: base leaks"* ]]
+  [[ "$output" == *"lsan shows what is repaired"* ]]
+}
+
+@test "gate: what a patch does to the contract is shown" {
+  demo
+  git checkout -q busy-repaired
+  sed -i 's|command: .*|command: "true"|; s/cycles: 3/cycles: 1/' exitpath.yaml
+  commit_all weaker
+  run "$EXITPATH_BIN" gate --base main --candidate HEAD
+  [[ "$output" == *"warning:"*"command"* ]]
+  [[ "$output" == *"warning:"*"cycles"* ]]
+}
+
 @test "gate: a suite that fails on the candidate only" {
   demo
   git checkout -q busy-repaired

@@ -35,7 +35,10 @@ without_sanitizer() {
 @test "lsan: a hang on both" { TRAP_BASE_FLAGS=-DLEAK TIMEOUT=2s trap_case hang 40; }
 @test "lsan: an assertion" { trap_case assertion 10; }
 @test "lsan: use after free" { trap_case use_after_free 10 'use-after-free'; }
-@test "lsan: leaks now and then" { CYCLES=4 trap_case leak_intermittent 40; }
+@test "lsan: leaks now and then" {
+  export TRAP_COUNTER=$BATS_TEST_TMPDIR/runs
+  CYCLES=4 trap_case leak_intermittent 40
+}
 @test "lsan: no instrumentation" { TRAP_FLAGS=-g trap_case leak_heap 50 'instrument'; }
 @test "lsan: strace around it" { COMMAND='strace -f -o /dev/null ./build/t' trap_case leak_heap 50; }
 @test "lsan: malformed LSAN_OPTIONS" {

@@ -631,9 +631,24 @@ static void what_a_process_may_hold(void **state)
 		 {{0}},
 		 .outcome = OUTCOME_CLEAN,
 		 .classes = ""},
+		/* Let go of by the candidate: base could have. */
 		{OK,
 		 OK,
 		 {FD("log", "111")},
+		 {{0}},
+		 .outcome = OUTCOME_BASELINE_INVALID,
+		 .classes = "R",
+		 .next = "--repairs"},
+		{OK,
+		 OK,
+		 {FD("log", "121")},
+		 {{0}},
+		 .outcome = OUTCOME_CLEAN,
+		 .classes = "R"},
+		/* A runtime needs a thread less. */
+		{OK,
+		 OK,
+		 {{RESOURCE_THREAD, "pool", "111"}},
 		 {{0}},
 		 .outcome = OUTCOME_CLEAN,
 		 .classes = "R"},
@@ -720,6 +735,114 @@ static void leaks_of_others(void **state)
 
 	(void)state;
 	ROWS_RUN(rows);
+}
+
+/* What leaked at times before is not clean because it does not leak now. */
+static void an_earlier_attempt(void **state)
+{
+	static const struct {
+		const char *candidate, *earlier;
+		enum outcome outcome;
+	} rows[] = {
+		{"000", NULL, OUTCOME_CLEAN},
+		{"000", "a leaks in 1 of 3.", OUTCOME_INCONCLUSIVE},
+		{"111", "a leaks in 1 of 3.", OUTCOME_LEAK},
+	};
+	struct lifecycle lifecycle = {
+		.name = (char[]){"worker"}, .warmup = 1, .cycles = 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(observation) struct observation base = {0}, candidate = {0};
+		CLEANUP(check) struct check c = {0};
+		const struct held none[3] = {{0}},
+				  held[3] = {HEAP("a", rows[i].candidate)};
+		bool skip;
+
+		observe(&base, OK, none);
+		observe(&candidate, OK, held);
+		verdict_leak(&(struct leak_case){.lifecycle = &lifecycle,
+						 .base = &base,
+						 .candidate = &candidate,
+						 .attempt = 2,
+						 .max_attempts = 3,
+						 .earlier = rows[i].earlier},
+			     &c, &skip);
+		assert_int_equal(c.outcome, rows[i].outcome);
+		if (c.outcome == OUTCOME_INCONCLUSIVE)
+			assert_non_null(strstr(c.explanation, rows[i].earlier));
+	}
+}
+
+/* Only memory, and what outlives the process, is remembered. */
+static void what_is_unsettled(void **state)
+{
+	const struct held none[3] = {{0}};
+	const struct {
+		struct held held[3];
+		bool unsettled;
+	} rows[] = {
+		{{HEAP("a", "101")}, true},
+		{{HEAP("a", "111")}, false},
+		{{FD("log", "101")}, false},
+		{{{0}}, false},
+	};
+	struct lifecycle lifecycle = {
+		.name = (char[]){"worker"}, .warmup = 1, .cycles = 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(observation) struct observation base = {0}, candidate = {0};
+		CLEANUP(check) struct check c = {0};
+		bool skip;
+
+		observe(&base, OK, none);
+		observe(&candidate, OK, rows[i].held);
+		verdict_leak(&(struct leak_case){.lifecycle = &lifecycle,
+						 .base = &base,
+						 .candidate = &candidate,
+						 .attempt = 1,
+						 .max_attempts = 3},
+			     &c, &skip);
+		assert_int_equal(verdict_unsettled(&c) != NULL, rows[i].unsettled);
+	}
+}
+
+/* One check for each detector; the repair shows under one of them. */
+static void repairs_under_one_detector(void **state)
+{
+	static const struct {
+		struct {
+			enum outcome outcome;
+			bool unproven;
+		} before[2];
+		enum outcome after[2];
+	} rows[] = {
+		{{{OUTCOME_CLEAN, false}, {OUTCOME_BASELINE_INVALID, true}},
+		 {OUTCOME_CLEAN, OUTCOME_CLEAN}},
+		{{{OUTCOME_BASELINE_INVALID, true}, {OUTCOME_BASELINE_INVALID, true}},
+		 {OUTCOME_BASELINE_INVALID, OUTCOME_BASELINE_INVALID}},
+		{{{OUTCOME_LEAK, false}, {OUTCOME_BASELINE_INVALID, true}},
+		 {OUTCOME_LEAK, OUTCOME_BASELINE_INVALID}},
+		{{{OUTCOME_CLEAN, false}, {OUTCOME_BASELINE_INVALID, false}},
+		 {OUTCOME_CLEAN, OUTCOME_BASELINE_INVALID}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct check c[2] = {{0}};
+
+		for (size_t k = 0; k < 2; k++) {
+			c[k].detector = xstrdup(k ? "ledger" : "lsan");
+			c[k].outcome = rows[i].before[k].outcome;
+			c[k].unproven = rows[i].before[k].unproven;
+		}
+		verdict_repairs(c, 2);
+		for (size_t k = 0; k < 2; k++) {
+			assert_int_equal(c[k].outcome, rows[i].after[k]);
+			check_release(&c[k]);
+		}
+	}
 }
 
 static void repairs(void **state)
@@ -1010,11 +1133,19 @@ static void series(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		HARNESS_TEST(how_runs_end),    HARNESS_TEST(what_the_detector_did),
-		HARNESS_TEST(lost_memory),     HARNESS_TEST(what_a_process_may_hold),
-		HARNESS_TEST(leaks_of_others), HARNESS_TEST(a_reused_base),
-		HARNESS_TEST(repairs),	       HARNESS_TEST(suppressions),
-		HARNESS_TEST(notes_and_skip),  HARNESS_TEST(series),
+		HARNESS_TEST(how_runs_end),
+		HARNESS_TEST(what_the_detector_did),
+		HARNESS_TEST(lost_memory),
+		HARNESS_TEST(what_a_process_may_hold),
+		HARNESS_TEST(leaks_of_others),
+		HARNESS_TEST(a_reused_base),
+		HARNESS_TEST(an_earlier_attempt),
+		HARNESS_TEST(what_is_unsettled),
+		HARNESS_TEST(repairs_under_one_detector),
+		HARNESS_TEST(repairs),
+		HARNESS_TEST(suppressions),
+		HARNESS_TEST(notes_and_skip),
+		HARNESS_TEST(series),
 	};
 
 	return HARNESS_RUN(tests);
