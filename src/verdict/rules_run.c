@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "verdict/exam.h"
 
+#include <errno.h>
 #include <string.h>
 
 bool rule_base_missing(struct exam *e, struct check *ret)
@@ -22,6 +23,22 @@ bool rule_machinery_broken(struct exam *e, struct check *ret)
 	if (!s->broken)
 		return false;
 	how = run_result_describe(&s->broken->run);
+	if (s->broken->run.end == RUN_LOST)
+		return exam_decide(
+			ret, OUTCOME_HARNESS_ERROR,
+			xasprintf("The supervisor of %s died on %s, and what it watched "
+				  "is not known: something killed it.",
+				  e->in->lifecycle->name, s->name),
+			"see whether the command kills processes that are not its own");
+	if (!strcmp(s->broken->run.step, "chdir"))
+		return exam_decide(
+			ret, OUTCOME_HARNESS_ERROR,
+			xasprintf("%s could not be run on %s: its directory in the "
+				  "checkout cannot be entered: %s.",
+				  e->in->lifecycle->name, s->name,
+				  strerror(s->broken->run.errnum)),
+			"see whether the set-up or an earlier run removes the checkout; "
+			"--fresh makes it anew");
 	if (s->broken->run.watch_failed)
 		return exam_decide(
 			ret, OUTCOME_HARNESS_ERROR,
@@ -47,14 +64,20 @@ bool rule_was_cancelled(struct exam *e, struct check *ret)
 		NULL);
 }
 
+/* EACCES, E2BIG and others mean that it is there. */
+static const char *how_absent(const struct cycle *c)
+{
+	return c->run.errnum == ENOENT ? "was not found" : "cannot be run";
+}
+
 bool rule_base_not_found(struct exam *e, struct check *ret)
 {
 	if (!e->base.not_found)
 		return false;
 	return exam_decide(
 		ret, OUTCOME_BASELINE_INVALID,
-		xasprintf("The command of %s was not found on base: %s.",
-			  e->in->lifecycle->name,
+		xasprintf("The command of %s %s on base: %s.", e->in->lifecycle->name,
+			  how_absent(e->base.not_found),
 			  strerror(e->base.not_found->run.errnum)),
 		"add or mend --setup CMD: it runs in a fresh checkout of each revision "
 		"and must build the command there");
@@ -137,9 +160,8 @@ bool rule_candidate_not_found(struct exam *e, struct check *ret)
 		return false;
 	return exam_decide(
 		ret, OUTCOME_BEHAVIOR_FAILED,
-		xasprintf("The command of %s runs on base and was not found on the "
-			  "candidate: %s.",
-			  e->in->lifecycle->name,
+		xasprintf("The command of %s runs on base and %s on the candidate: %s.",
+			  e->in->lifecycle->name, how_absent(e->candidate.not_found),
 			  strerror(e->candidate.not_found->run.errnum)),
 		"make the candidate build the command, or name its new place after --");
 }
