@@ -4,16 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
+static void begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
+{
+	err->kind = kind;
+	err->hint[0] = '\0';
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+}
+
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (!err)
 		return -1;
-	err->kind = kind;
-	err->hint[0] = '\0';
 	va_start(ap, fmt);
-	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	begin(err, kind, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -25,10 +30,8 @@ int err_errno(struct err *err, enum err_kind kind, int errnum, const char *fmt, 
 
 	if (!err)
 		return -1;
-	err->kind = kind;
-	err->hint[0] = '\0';
 	va_start(ap, fmt);
-	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	begin(err, kind, fmt, ap);
 	va_end(ap);
 	len = strlen(err->message);
 	snprintf(err->message + len, sizeof(err->message) - len, ": %s",

@@ -115,8 +115,8 @@ static int measure_fitting(struct session *s, const struct lifecycle *l, struct 
 	if (rc == 0 && !heap_checked(s, l))
 		strv_addf(&s->result->warnings,
 			  "%s: no detector watched the heap: build with "
-			  "-fsanitize=address, "
-			  "or install valgrind",
+			  "-fsanitize=address, or see whether valgrind works here: "
+			  "exitpath doctor",
 			  l->name);
 	return rc;
 }
