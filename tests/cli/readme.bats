@@ -35,3 +35,9 @@ load common
   [[ "$output" == *"(exit status 20)"* ]]
   [[ "$output" == *"(exit status 0)"* ]]
 }
+
+@test "README: make install puts the program and its manual into place" {
+  fails_with 0 make -s -C "$EXITPATH_ROOT" install DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr/local
+  fails_with 0 "$BATS_TEST_TMPDIR/root/usr/local/bin/exitpath" --version
+  [ -s "$BATS_TEST_TMPDIR/root/usr/local/share/man/man1/exitpath.1" ]
+}
