@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
+static void PRINTF(3, 0)
+	begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
 {
 	err->kind = kind;
 	err->hint[0] = '\0';
