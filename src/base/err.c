@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void PRINTF(3, 0)
-	begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
+static void begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
+	PRINTF(3, 0);
+
+static void begin(struct err *err, enum err_kind kind, const char *fmt, va_list ap)
 {
 	err->kind = kind;
 	err->hint[0] = '\0';
