@@ -80,6 +80,22 @@ clean_too() { # PROGRAM: the clean build against itself is clean
 @test "ledger: together with LeakSanitizer, the heap" {
   TRAP_FLAGS='-g -fsanitize=address' DETECTOR=lsan,ledger trap_case leak_heap 20 leak_here '"ledger"'
 }
+@test "ledger: a static binary, with LeakSanitizer at work in the same run" {
+  make_trap fd_file
+  cp "$EXITPATH_ROOT/tests/programs/clean.c" .
+  cat >build.sh <<'EOF'
+mkdir -p build && gcc -g -static $(cat flags) -o build/t program.c && gcc -g -fsanitize=address -o build/asan clean.c
+EOF
+  git checkout -q base && cp build.sh b.sh && commit_all base && git tag -f base >/dev/null
+  sed -i 's/$/ -DLEAK/' flags && commit_all candidate && git tag -f candidate >/dev/null
+  fails_with 20 "$EXITPATH_BIN" leak --base base --candidate candidate --setup 'sh b.sh' \
+    --detector lsan,ledger --cycles 2 --json --quiet -- sh -c './build/asan && ./build/t'
+  python3 - "$output" <<'EOF'
+import json, sys
+outcome = {c["detector"]: c["outcome"] for c in json.loads(sys.argv[1])["checks"]}
+assert outcome == {"lsan": "clean", "ledger": "leak"}, outcome
+EOF
+}
 @test "ledger: _exit is seen" { trap_case exit_forced 0; }
 @test "ledger: abort" { trap_case exit_abort 10; }
 @test "ledger: a hang" { TIMEOUT=2s trap_case hang 40; }
