@@ -143,7 +143,7 @@ static void set_aside(struct session *s, size_t first)
 static bool all_passed(const struct observation *o)
 {
 	for (size_t i = 0; i < o->ncycles; i++)
-		if (o->cycles[i].run.end != RUN_EXITED || o->cycles[i].run.status)
+		if (!run_result_passed(&o->cycles[i].run))
 			return false;
 	return true;
 }
@@ -218,7 +218,6 @@ int measure_group(struct session *s, const struct lifecycle *l, const struct gro
 {
 	struct attempt a = {.number = 1};
 	enum again again = AGAIN_NO;
-
 	int rc;
 
 	do {

@@ -61,8 +61,7 @@ static int examine(const struct detector *d, struct doctor_row *row, struct err 
 	if (!dir)
 		return -1;
 	rc = run_canary(d, dir, &p, &r, &why);
-	row->works = rc == 0 && p.state == PROBE_COMPLETE && r.end == RUN_EXITED &&
-		     r.status == 0;
+	row->works = rc == 0 && p.state == PROBE_COMPLETE && run_result_passed(&r);
 	if (!row->works) {
 		CLEANUP_FREE char *ending = run_result_describe(&r);
 

@@ -136,7 +136,7 @@ static void keep_report(struct measurement *m, size_t i, const struct run_result
 			const struct probe *p)
 {
 	bool telling = p->nleaks || p->failed || p->state != PROBE_COMPLETE ||
-		       r->end != RUN_EXITED || r->status;
+		       !run_result_passed(r);
 	static const char *const files[] = {"stdout", "stderr", "hang.txt"};
 	CLEANUP_FREE char *ending = run_result_describe(r);
 	struct buf *b = &m->report[i];

@@ -324,14 +324,6 @@ static int resolve_sides(struct session *s, struct err *err)
 	return 0;
 }
 
-static void copy_revision(struct revision_info *dst, const struct revision_info *src)
-{
-	dst->name = xstrdup(src->name);
-	dst->commit = xstrdup(src->commit);
-	dst->tree = xstrdup(src->tree);
-	dst->subject = xstrdup(src->subject);
-}
-
 static void describe(struct session *s)
 {
 	struct result *r = s->result;
@@ -346,8 +338,8 @@ static void describe(struct session *s)
 	r->repository = xstrdup(repo_name(s->repo));
 	r->setup = xstrdup(s->contract.setup);
 	r->suite = xstrdup(s->contract.suite);
-	copy_revision(&r->base, &s->side[SIDE_BASE].rev);
-	copy_revision(&r->candidate, &s->side[SIDE_CANDIDATE].rev);
+	revision_copy(&r->base, &s->side[SIDE_BASE].rev);
+	revision_copy(&r->candidate, &s->side[SIDE_CANDIDATE].rev);
 }
 
 int session_open(struct session *s, const struct gate_opts *opts, struct result *ret,
@@ -372,14 +364,6 @@ int session_open(struct session *s, const struct gate_opts *opts, struct result 
 		return -1;
 	ret->run_id = store_begin(s->store, opts->command, s->contract.digest, err);
 	return ret->run_id ? 0 : -1;
-}
-
-static void revision_release(struct revision_info *r)
-{
-	free(r->name);
-	free(r->commit);
-	free(r->tree);
-	free(r->subject);
 }
 
 void session_close(struct session *s)

@@ -151,7 +151,7 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 			continue;
 		ran[i] = &results[i];
 		keep_setup_log(s, (enum side)i, lists[i].v[0]);
-		if (results[i].end == RUN_EXITED && results[i].status == 0)
+		if (run_result_passed(&results[i]))
 			rc = checkout_setup_done(s->side[i].use, err);
 		else
 			s->side[i].setup_failed = failed = true;

@@ -52,7 +52,15 @@ void check_release(struct check *c)
 	*c = (struct check){0};
 }
 
-static void revision_release(struct revision_info *r)
+void revision_copy(struct revision_info *dst, const struct revision_info *src)
+{
+	dst->name = xstrdup(src->name);
+	dst->commit = xstrdup(src->commit);
+	dst->tree = xstrdup(src->tree);
+	dst->subject = xstrdup(src->subject);
+}
+
+void revision_release(struct revision_info *r)
 {
 	free(r->name);
 	free(r->commit);

@@ -17,6 +17,10 @@ struct revision_info {
 	char *subject; /* first line of the message */
 };
 
+/* dst is overwritten. */
+void revision_copy(struct revision_info *dst, const struct revision_info *src);
+void revision_release(struct revision_info *r);
+
 /* One leak as the verdict classified it. base_units and base_bytes are NULL when base
  * never had it. */
 enum finding_class {

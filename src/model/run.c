@@ -37,6 +37,11 @@ static char *describe_timeout(uint64_t us)
 	return xasprintf("timed out after %" PRIu64 " s", ms / 1000);
 }
 
+bool run_result_passed(const struct run_result *r)
+{
+	return r->end == RUN_EXITED && r->status == 0;
+}
+
 char *run_result_describe(const struct run_result *r)
 {
 	switch (r->end) {

@@ -61,7 +61,8 @@ struct run_result {
 	bool watch_failed;    /* the exit watch could not be installed or was lost */
 };
 
-const char *run_end_name(enum run_end e); /* "exited", "signaled", … */
+bool run_result_passed(const struct run_result *r); /* it exited, with 0 */
+const char *run_end_name(enum run_end e);	    /* "exited", "signaled", … */
 /* "exit 1", "killed by SIGABRT", "timed out after 60 s" … The caller frees. */
 char *run_result_describe(const struct run_result *r);
 void run_spec_release(struct run_spec *s);

@@ -1,30 +1,20 @@
 #include "report/escape.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Decodes one UTF-8 sequence (RFC 3629); 0 when there is none. */
+/* Decodes one UTF-8 sequence; 0 when there is none. */
 static size_t decode(const unsigned char *s, uint32_t *ret)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80	 ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
+	size_t n = utf8_len((const char *)s);
 	uint32_t c = n < 2 ? s[0] : s[0] & (0x7fu >> n);
 
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
+	for (size_t i = 1; i < n; i++)
 		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (n && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)))
-		return 0;
 	*ret = c;
 	return n;
 }

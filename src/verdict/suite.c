@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static bool passed(const struct run_result *r)
-{
-	return r->end == RUN_EXITED && r->status == 0;
-}
-
 /* The command itself could not be started: a matter of the revision, not of ours. */
 static bool not_found(const struct run_result *r)
 {
@@ -69,7 +64,7 @@ void verdict_setup(const struct run_result *base, const struct run_result *candi
 	ret->target = xstrdup("setup");
 	if (verdict_machinery("set-up", base, candidate, ret))
 		return;
-	if (base && !passed(base)) {
+	if (base && !run_result_passed(base)) {
 		CLEANUP_FREE char *how = run_result_describe(base);
 
 		decide(ret, OUTCOME_BASELINE_INVALID,
@@ -91,7 +86,7 @@ void verdict_setup(const struct run_result *base, const struct run_result *candi
 		       xasprintf("The set-up passes on base, and on the candidate it %s.",
 				 how),
 		       "read hang.txt among the candidate's artifacts");
-	} else if (!passed(candidate)) {
+	} else if (!run_result_passed(candidate)) {
 		CLEANUP_FREE char *how = run_result_describe(candidate);
 
 		decide(ret, OUTCOME_BEHAVIOR_FAILED,
@@ -112,7 +107,7 @@ static void suite_failed(const struct run_result *base,
 {
 	CLEANUP_FREE char *how = run_result_describe(candidate);
 
-	if (base && !passed(base)) {
+	if (base && !run_result_passed(base)) {
 		CLEANUP_FREE char *before = run_result_describe(base);
 
 		decide(ret, OUTCOME_BASELINE_INVALID,
@@ -155,15 +150,15 @@ void verdict_suite(const struct run_result *base, const struct run_result *candi
 		       "read hang.txt among the artifacts; if the suite only needs "
 		       "longer, "
 		       "raise --timeout");
-	} else if (!passed(candidate)) {
+	} else if (!run_result_passed(candidate)) {
 		suite_failed(base, candidate, ret);
 	} else {
 		decide(ret, OUTCOME_CLEAN,
-		       xasprintf("The suite passes on %s.", base && passed(base)
-								    ? "both revisions"
-								    : "the candidate"),
+		       xasprintf("The suite passes on %s.",
+				 base && run_result_passed(base) ? "both revisions"
+								 : "the candidate"),
 		       NULL);
-		if (base && !passed(base)) {
+		if (base && !run_result_passed(base)) {
 			CLEANUP_FREE char *how = run_result_describe(base);
 
 			strv_addf(&ret->notes,
