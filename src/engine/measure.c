@@ -226,7 +226,7 @@ void measurement_release(struct measurement *m)
  * the same detectors, beside the candidate or not, under the same options.
  */
 static void reuse_key(const struct session *s, const struct lifecycle *l,
-		      const struct group *g, size_t i, char ret[SHA256_HEX])
+		      const struct group *g, char ret[SHA256_HEX])
 {
 	/* What of the environment decides about what is run and what is reported. */
 	static const char *const steering[] = {
@@ -251,8 +251,8 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 	sha256_add_field(h, how);
 	for (size_t k = 0; k < ARRAY_SIZE(steering); k++)
 		sha256_add_field(h, getenv(steering[k]));
-	sha256_add_field(h, g->detector[i]->name);
-	sha256_add_field(h, g->version[i]);
+	for (size_t i = 0; i < g->n; i++)
+		sha256_add_field(h, g->version[i]);
 	sha256_add_field(h, EXITPATH_VERSION);
 	sha256_add_field(h, u.nodename);
 	sha256_add_field(h, u.release);
@@ -262,42 +262,51 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 
 bool measurement_reuse(struct session *s, struct measurement *m)
 {
+	char key[SHA256_HEX];
+	CLEANUP_JSON json_t *all = NULL;
+	struct observation o[MAX_GROUP] = {0};
+	size_t n = 0;
+
 	if (s->opts->fresh)
 		return false;
-	for (size_t i = 0; i < m->group->n; i++) {
-		char key[SHA256_HEX];
-		CLEANUP_JSON json_t *j = NULL;
-		CLEANUP(observation) struct observation o = {0};
-
-		reuse_key(s, m->lifecycle, m->group, i, key);
-		j = store_get_observation(s->store, key, NULL);
-		if (!j || observation_from_json(j, &o, NULL) < 0)
-			return false;
+	reuse_key(s, m->lifecycle, m->group, key);
+	all = store_get_observation(s->store, key, NULL);
+	while (n < m->group->n &&
+	       observation_from_json(json_array_get(all, n), &o[n], NULL) == 0)
+		n++;
+	if (n < m->group->n) {
+		while (n)
+			observation_release(&o[--n]);
+		return false;
+	}
+	for (size_t i = 0; i < n; i++) {
 		observation_release(&m->obs[i]);
-		m->obs[i] = o;
+		m->obs[i] = o[i];
 		m->obs[i].reused = true;
-		o = (struct observation){0};
 	}
 	return true;
 }
 
+static bool whole_and_quiet(const struct measurement *m, const struct observation *o)
+{
+	for (size_t k = 0; k < o->ncycles; k++)
+		if (o->cycles[k].state != PROBE_COMPLETE || o->cycles[k].failed ||
+		    !run_result_passed(&o->cycles[k].run))
+			return false;
+	return o->ncycles == m->total;
+}
+
+/* One value for all detectors of the group: they saw the same runs. */
 int measurement_remember(struct session *s, const struct measurement *m, struct err *err)
 {
-	for (size_t i = 0; i < m->group->n; i++) {
-		const struct observation *o = &m->obs[i];
-		CLEANUP_JSON json_t *j = NULL;
-		char key[SHA256_HEX];
+	CLEANUP_JSON json_t *all = json_array();
+	char key[SHA256_HEX];
 
-		for (size_t k = 0; k < o->ncycles; k++)
-			if (o->cycles[k].state != PROBE_COMPLETE || o->cycles[k].failed ||
-			    o->cycles[k].run.end != RUN_EXITED || o->cycles[k].run.status)
-				return 0;
-		if (o->ncycles != m->total)
+	for (size_t i = 0; i < m->group->n; i++) {
+		if (!whole_and_quiet(m, &m->obs[i]))
 			return 0;
-		reuse_key(s, m->lifecycle, m->group, i, key);
-		j = observation_to_json(o);
-		if (store_put_observation(s->store, key, j, err) < 0)
-			return -1;
+		json_array_append_new(all, observation_to_json(&m->obs[i]));
 	}
-	return 0;
+	reuse_key(s, m->lifecycle, m->group, key);
+	return store_put_observation(s->store, key, all, err);
 }

@@ -43,6 +43,25 @@ demo() {
   fails_with 20 "$EXITPATH_BIN" gate --candidate busy --cycles 1
 }
 
+@test "gate: detectors of one run are reused together or not at all" {
+  demo
+  "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet
+  # What a kill between two writes, or a damaged page, would leave.
+  python3 - <<'EOF'
+import sqlite3
+db = sqlite3.connect(".git/exitpath/evidence.db")
+with db:
+    assert db.execute("DELETE FROM observation WHERE body LIKE '%\"detector\":\"ledger\"%'").rowcount == 1
+EOF
+  run --separate-stderr "$EXITPATH_BIN" gate --candidate busy-repaired --cycles 1 --quiet --json
+  [ "$status" -eq 0 ]
+  python3 - "$output" <<'EOF'
+import json, sys
+seen = {(c["base_cycles"], c["base_reused"]) for c in json.loads(sys.argv[1])["checks"] if c.get("detector")}
+assert seen == {(1, False)}, seen
+EOF
+}
+
 @test "gate: the working tree is a candidate, and stays as it is" {
   demo
   git apply "$EXITPATH_ROOT/demo/busy.patch"
