@@ -4,7 +4,6 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "detect/report_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,9 +59,7 @@ static int command_done(void *ctx, const struct run_result *r, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
 		CLEANUP_FREE char *path = path_join(c->dir, streams[i]);
 
-		buf_addf(&text, "\n--- %s\n", streams[i]);
-		if (read_regular(path, KEEP_OUTPUT, &text) < 0)
-			buf_adds(&text, "(none)\n");
+		session_add_file(&text, path, KEEP_OUTPUT);
 	}
 	if (session_keep(c->session, name, buf_str(&text), text.len, c->list, err) < 0)
 		return -1;

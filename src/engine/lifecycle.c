@@ -6,68 +6,51 @@
 
 #include <string.h>
 
-/* Adds a detector to the group; one that is not on this machine becomes a check of its
- * own when the user named it, and is left out otherwise. */
-static int group_add(struct session *s, const struct lifecycle *l, struct group *g,
-		     const struct detector *d, bool *ret_added, struct err *err)
+static void add_harness_error(struct session *s, const struct lifecycle *l,
+			      const char *detector, char *explanation, const char *next)
 {
-	struct err why = {0};
-	struct check *c;
+	struct check *c = result_check(s->result);
 
-	*ret_added = false;
-	if (g->n == MAX_GROUP)
-		return err_set(err, ERR_INTERNAL, "too many detectors in one run");
-	if (d->probe(&g->version[g->n], &why) == 0) {
-		g->detector[g->n++] = d;
-		*ret_added = true;
-		return 0;
-	}
-	if (!g->required)
-		return 0;
-	c = result_check(s->result);
 	c->target = xstrdup(l->name);
-	c->detector = xstrdup(d->name);
+	c->detector = xstrdup(detector);
 	c->attempt = 1;
 	c->outcome = OUTCOME_HARNESS_ERROR;
-	c->explanation = xasprintf("detector %s does not work on this machine: %s",
-				   d->name, why.message);
-	c->next = xstrdup(*why.hint ? why.hint : d->install);
-	return 0;
+	c->explanation = explanation;
+	c->next = xstrdup(next);
 }
 
-static void group_release(struct group *g)
+/* Adds a detector to the group; one that is not on this machine becomes a check of its
+ * own when the user named it, and is left out otherwise. */
+static void group_add(struct session *s, const struct lifecycle *l, struct group *g,
+		      const struct detector *d)
 {
-	for (size_t i = 0; i < g->n; i++)
-		free(g->version[i]);
-	*g = (struct group){.required = g->required};
+	struct err why = {0};
+
+	if (d->probe(&g->version[g->n], &why) == 0)
+		g->detector[g->n++] = d;
+	else if (g->required)
+		add_harness_error(
+			s, l, d->name,
+			xasprintf("detector %s does not work on this machine: %s",
+				  d->name, why.message),
+			*why.hint ? why.hint : d->install);
 }
 
-static int measure_named(struct session *s, const struct lifecycle *l, struct err *err)
+/* Measures the detectors of list[] whose `wraps` is as said, in one group. */
+static int measure_together(struct session *s, const struct lifecycle *l,
+			    const struct detector *const *list, size_t n, bool wraps,
+			    bool *ret_base_ok, struct err *err)
 {
-	struct group shared = {.required = true};
-	bool added, base_ok;
+	struct group g = {.required = l->detectors.n > 0};
 	int rc = 0;
 
-	for (size_t i = 0; i < l->detectors.n && rc == 0; i++) {
-		const struct detector *d = detector_find(l->detectors.v[i]);
-
-		if (!d->wraps)
-			rc = group_add(s, l, &shared, d, &added, err);
-	}
-	if (rc == 0 && shared.n)
-		rc = measure_group(s, l, &shared, &base_ok, err);
-	group_release(&shared);
-	for (size_t i = 0; i < l->detectors.n && rc == 0; i++) {
-		const struct detector *d = detector_find(l->detectors.v[i]);
-		struct group own = {.required = true};
-
-		if (!d->wraps)
-			continue;
-		rc = group_add(s, l, &own, d, &added, err);
-		if (rc == 0 && added)
-			rc = measure_group(s, l, &own, &base_ok, err);
-		group_release(&own);
-	}
+	for (size_t i = 0; i < n; i++)
+		if (list[i]->wraps == wraps)
+			group_add(s, l, &g, list[i]);
+	if (g.n)
+		rc = measure_group(s, l, &g, ret_base_ok, err);
+	for (size_t i = 0; i < g.n; i++)
+		free(g.version[i]);
 	return rc;
 }
 
@@ -83,36 +66,48 @@ static bool heap_checked(const struct session *s, const struct lifecycle *l)
 	return false;
 }
 
-/*
- * Every detector that fits: those that share a run first; a wrapping one (valgrind)
- * only when no other saw the heap, since it costs fifty times as much.
- */
-static int measure_fitting(struct session *s, const struct lifecycle *l, struct err *err)
+/* Those that the lifecycle names, in its order; or all there are. */
+static int choose(const struct lifecycle *l, const struct detector *ret[MAX_GROUP],
+		  size_t *ret_n, struct err *err)
 {
-	struct group shared = {0};
-	bool added, base_ok = true;
-	int rc = 0;
+	size_t all = 0, n = l->detectors.n;
 
-	for (size_t i = 0; detectors[i] && rc == 0; i++)
-		if (!detectors[i]->wraps)
-			rc = group_add(s, l, &shared, detectors[i], &added, err);
-	if (rc == 0 && shared.n)
-		rc = measure_group(s, l, &shared, &base_ok, err);
-	group_release(&shared);
-	/* A failed set-up or a failing base: nothing more is to be learned. */
-	if (rc < 0 || !base_ok || heap_checked(s, l))
+	while (detectors[all])
+		all++;
+	if (!n)
+		n = all;
+	if (n > MAX_GROUP)
+		return err_set(err, ERR_INTERNAL, "too many detectors in one run");
+	for (size_t i = 0; i < n; i++)
+		ret[i] = l->detectors.n ? detector_find(l->detectors.v[i]) : detectors[i];
+	*ret_n = n;
+	return 0;
+}
+
+/*
+ * Those that share a run first, then each that wraps the command in runs of its own.
+ * Unless it was named, a wrapping one (valgrind) runs only when no other saw the heap,
+ * since it costs fifty times as much, and when there is something to learn: neither the
+ * set-up nor base failed.
+ */
+static int measure_detectors(struct session *s, const struct lifecycle *l,
+			     struct err *err)
+{
+	const struct detector *list[MAX_GROUP];
+	bool named = l->detectors.n > 0, base_ok = true;
+	size_t n = 0;
+	int rc;
+
+	if (choose(l, list, &n, err) < 0)
+		return -1;
+	rc = measure_together(s, l, list, n, false, &base_ok, err);
+	if (rc < 0)
+		return -1;
+	if (!named && (!base_ok || heap_checked(s, l)))
 		return rc;
-	for (size_t i = 0; detectors[i] && rc == 0; i++) {
-		struct group own = {0};
-
-		if (!detectors[i]->wraps)
-			continue;
-		rc = group_add(s, l, &own, detectors[i], &added, err);
-		if (rc == 0 && added)
-			rc = measure_group(s, l, &own, &base_ok, err);
-		group_release(&own);
-	}
-	if (rc == 0 && !heap_checked(s, l))
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = measure_together(s, l, &list[i], 1, true, &base_ok, err);
+	if (rc == 0 && !named && !heap_checked(s, l))
 		strv_addf(&s->result->warnings,
 			  "%s: no detector watched the heap: build with "
 			  "-fsanitize=address, or see whether valgrind works here: "
@@ -121,27 +116,18 @@ static int measure_fitting(struct session *s, const struct lifecycle *l, struct 
 	return rc;
 }
 
-/* A lifecycle without any check would be clean for want of an observer. */
-static void add_unwatched(struct session *s, const struct lifecycle *l)
-{
-	struct check *c = result_check(s->result);
-
-	c->target = xstrdup(l->name);
-	c->attempt = 1;
-	c->outcome = OUTCOME_HARNESS_ERROR;
-	c->explanation = xstrdup("No detector works on this machine.");
-	c->next = xstrdup("see why: exitpath doctor");
-}
-
 int session_measure(struct session *s, const struct lifecycle *l, struct err *err)
 {
 	size_t before = s->result->nchecks;
-	int rc = l->detectors.n ? measure_named(s, l, err) : measure_fitting(s, l, err);
+	int rc = measure_detectors(s, l, err);
 
 	if (rc == 0 && l->repairs)
 		verdict_repairs(s->result->checks + before, s->result->nchecks - before);
+	/* A lifecycle without any check would be clean for want of an observer. */
 	if (rc == 0 && s->result->nchecks == before && !s->side[SIDE_BASE].setup_failed &&
 	    !s->side[SIDE_CANDIDATE].setup_failed)
-		add_unwatched(s, l);
+		add_harness_error(s, l, NULL,
+				  xstrdup("No detector works on this machine."),
+				  "see why: exitpath doctor");
 	return rc;
 }

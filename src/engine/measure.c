@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "contract/load.h"
-#include "detect/report_file.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -124,13 +123,6 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 	return prepare(m, spec, err);
 }
 
-static void add_file(struct buf *out, const char *title, const char *path)
-{
-	buf_addf(out, "\n--- %s\n", title);
-	if (read_regular(path, KEEP_REPORT, out) < 0)
-		buf_adds(out, "(none)\n");
-}
-
 /* Keeps the full text of this run when it says more than what is kept so far. */
 static void keep_report(struct measurement *m, size_t i, const struct run_result *r,
 			const struct probe *p)
@@ -151,12 +143,12 @@ static void keep_report(struct measurement *m, size_t i, const struct run_result
 		 side_name(m->side), ending, probe_state_name(p->state),
 		 p->detail ? ": " : "", p->detail ? p->detail : "");
 	for (size_t k = 0; k < p->files.n; k++)
-		add_file(b, path_base(p->files.v[k]), p->files.v[k]);
+		session_add_file(b, p->files.v[k], KEEP_REPORT);
 	for (size_t k = 0; k < ARRAY_SIZE(files); k++) {
 		CLEANUP_FREE char *path = path_join(m->dir, files[k]);
 
 		if (path_exists(path))
-			add_file(b, files[k], path);
+			session_add_file(b, path, KEEP_REPORT);
 	}
 }
 

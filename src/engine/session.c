@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "contract/load.h"
 #include "detect/detect.h"
+#include "detect/report_file.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -287,8 +288,7 @@ static int contract_of(struct session *s, enum side side, struct contract *ret,
 /*
  * What the patch does to the contract is shown, whoever wrote it: suppressions and
  * commands of this run, and those that the candidate would bring when another contract
- * is followed.
- * A contract outside of the repository is not the patch's.
+ * is followed. A contract outside of the repository is not the patch's.
  */
 static int compare_contracts(struct session *s, struct err *err)
 {
@@ -416,6 +416,13 @@ int session_keep(struct session *s, const char *name, const void *data, size_t l
 	if (list)
 		strv_add(list, ref.name);
 	return 0;
+}
+
+void session_add_file(struct buf *out, const char *path, size_t cap)
+{
+	buf_addf(out, "\n--- %s\n", path_base(path));
+	if (read_regular(path, cap, out) < 0)
+		buf_adds(out, "(none)\n");
 }
 
 char *session_reproduce(const struct session *s)

@@ -48,6 +48,9 @@ void session_env(const struct session *s, enum side side, const char *tmpdir,
 int session_keep(struct session *s, const char *name, const void *data, size_t len,
 		 struct strv *list, struct err *err);
 
+/* Adds at most cap bytes of a file that a run left, under its name. */
+void session_add_file(struct buf *out, const char *path, size_t cap);
+
 /*
  * Runs a shell command line on the given sides (bit 1 << side) through lanes;
  * results[] by side. Used for the set-up and the suite. Output is kept as artifacts.

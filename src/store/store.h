@@ -100,9 +100,10 @@ int store_export(struct store *s, const char *run_id, const char *dir, struct er
  * as removed; 0: keep all). */
 int store_gc(struct store *s, unsigned keep_days, uint64_t *ret_bytes, struct err *err);
 
-/* What a group of detectors observed on base, for reuse; 1000 are kept. Digests in them ("<64 hex digits>", also
- * behind "sha256:") keep those artifacts from gc. key: digest over tree, contract,
- * detector version, machine. get: NULL without error when there is none. */
+/* What a group of detectors observed on base, for reuse; 1000 are kept. Digests in them
+ * ("<64 hex digits>", also behind "sha256:") keep those artifacts from gc. key: digest
+ * over tree, contract, detector version, machine. get: NULL without error when there is
+ * none. */
 int store_put_observation(struct store *s, const char *key, const json_t *observation,
 			  struct err *err);
 json_t *store_get_observation(struct store *s, const char *key, struct err *err);
