@@ -50,7 +50,7 @@ static json_t *lifecycle_json(const struct lifecycle *l)
 	json_put_int(j, "memory", (int64_t)l->limits.memory);
 	json_put_int(j, "disk", (int64_t)l->limits.disk);
 	json_put_int(j, "pids", (int64_t)l->limits.pids);
-	put(j, "network", l->loopback ? "loopback" : "none");
+	put(j, "network", network_name(l->network));
 	json_put_bool(j, "repairs", l->repairs);
 	return j;
 }

@@ -45,7 +45,7 @@ static int read_network(const struct reader *r, const struct key *k,
 
 	if (read_word(r, value, k->name, words, &word) < 0)
 		return -1;
-	l->loopback = word == 1;
+	l->network = word == 1 ? NETWORK_LOOPBACK : NETWORK_NONE;
 	return 0;
 }
 

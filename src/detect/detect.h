@@ -21,7 +21,10 @@ struct detect_run {
 	const char *checkout; /* root of the revision's checkout */
 	bool precise; /* whole stacks, whatever they cost: the engine measures again
 			 with it when a leak has no frame of the project */
-	void *state;  /* the detector's own, made by prepare, freed by collect */
+	unsigned warmup, cycles; /* of the lifecycle */
+	unsigned
+		cycle; /* collect() of an inside detector: which, from 0, warm-up first */
+	void *state; /* the detector's own, made by prepare, freed by the last collect */
 };
 
 struct detector {
@@ -29,6 +32,13 @@ struct detector {
 	const char *summary; /* one line for doctor and --help */
 	bool wraps;	     /* cannot share a run */
 	bool has_precise;    /* honours detect_run.precise */
+	/* All cycles pass inside of one process: one run per measurement, with the
+	 * deadline of all; then collect() is called for every cycle in turn, and reports
+	 * what that cycle added and still holds. Such a detector wraps. */
+	bool inside;
+	/* Is it worth a run, when the user named no detector? dir: the command's working
+	 * directory. NULL: always. */
+	bool (*fits)(const struct strv *argv, const char *dir);
 	bool heap;	     /* sees memory that is not released */
 	const char *install; /* how to get what is missing, for doctor */
 	/* Is what it needs on this machine, and which version. */

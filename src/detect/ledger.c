@@ -51,10 +51,18 @@ static bool interrupted(const struct run_result *result)
 	case RUN_TIMED_OUT:
 	case RUN_NOT_STARTED:
 	case RUN_CANCELLED:
+	case RUN_OVER_CPU:
+	case RUN_OVER_MEMORY:
+	case RUN_OVER_PIDS:
+	case RUN_OVER_OUTPUT:
+	case RUN_OVER_DISK:
+	case RUN_SANDBOX_FAILED:
 		return true;
 	case RUN_EXITED:
 	case RUN_LOST:
 		return false;
+	case RUN_ENDS:
+		break;
 	}
 	abort();
 }

@@ -67,7 +67,7 @@ static bool heap_checked(const struct session *s, const struct lifecycle *l)
 }
 
 /* Those that the lifecycle names, in its order; or all there are. */
-static int choose(const struct lifecycle *l, const struct detector *ret[MAX_GROUP],
+static int choose(const struct lifecycle *l, const struct detector *ret[MAX_DETECTORS],
 		  size_t *ret_n, struct err *err)
 {
 	size_t all = 0, n = l->detectors.n;
@@ -76,8 +76,8 @@ static int choose(const struct lifecycle *l, const struct detector *ret[MAX_GROU
 		all++;
 	if (!n)
 		n = all;
-	if (n > MAX_GROUP)
-		return err_set(err, ERR_INTERNAL, "too many detectors in one run");
+	if (n > MAX_DETECTORS)
+		return err_set(err, ERR_INTERNAL, "too many detectors");
 	for (size_t i = 0; i < n; i++)
 		ret[i] = l->detectors.n ? detector_find(l->detectors.v[i]) : detectors[i];
 	*ret_n = n;
@@ -85,15 +85,29 @@ static int choose(const struct lifecycle *l, const struct detector *ret[MAX_GROU
 }
 
 /*
- * Those that share a run first, then each that wraps the command in runs of its own.
- * Unless it was named, a wrapping one (valgrind) runs only when no other saw the heap,
- * since it costs fifty times as much, and when there is something to learn: neither the
- * set-up nor base failed.
+ * Unless it was named, a detector that wraps the command runs only when there is
+ * something to learn, neither the set-up nor base failed; when it fits the command; and
+ * one that watches the heap (valgrind) only when no other did, since it costs fifty
+ * times as much.
  */
+static bool worthwhile(const struct session *s, const struct lifecycle *l,
+		       const struct detector *d, bool base_ok)
+{
+	CLEANUP(strv) struct strv argv = {0};
+
+	if (l->detectors.n)
+		return true;
+	if (!base_ok || (d->heap && heap_checked(s, l)))
+		return false;
+	lifecycle_argv(l, &argv);
+	return !d->fits || d->fits(&argv, s->side[SIDE_BASE].cwd);
+}
+
+/* Those that share a run first, then each that wraps the command in runs of its own. */
 static int measure_detectors(struct session *s, const struct lifecycle *l,
 			     struct err *err)
 {
-	const struct detector *list[MAX_GROUP];
+	const struct detector *list[MAX_DETECTORS];
 	bool named = l->detectors.n > 0, base_ok = true;
 	size_t n = 0;
 	int rc;
@@ -103,11 +117,10 @@ static int measure_detectors(struct session *s, const struct lifecycle *l,
 	rc = measure_together(s, l, list, n, false, &base_ok, err);
 	if (rc < 0)
 		return -1;
-	if (!named && (!base_ok || heap_checked(s, l)))
-		return rc;
 	for (size_t i = 0; i < n && rc == 0; i++)
-		rc = measure_together(s, l, &list[i], 1, true, &base_ok, err);
-	if (rc == 0 && !named && !heap_checked(s, l))
+		if (list[i]->wraps && worthwhile(s, l, list[i], base_ok))
+			rc = measure_together(s, l, &list[i], 1, true, &base_ok, err);
+	if (rc == 0 && base_ok && !named && !heap_checked(s, l))
 		strv_addf(&s->result->warnings,
 			  "%s: no detector watched the heap: build with "
 			  "-fsanitize=address, or see whether valgrind works here: "

@@ -81,6 +81,11 @@ static void unprepare(struct measurement *m, size_t n)
 	}
 }
 
+static size_t all_cycles(const struct lifecycle *l)
+{
+	return (size_t)l->warmup + l->cycles;
+}
+
 static int prepare(struct measurement *m, struct run_spec *spec, struct err *err)
 {
 	for (size_t i = 0; i < m->group->n; i++) {
@@ -89,12 +94,16 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 			.tmpdir = m->tmpdir,
 			.checkout = m->session->side[m->side].use->dir,
 			.precise = m->precise,
+			.warmup = m->lifecycle->warmup,
+			.cycles = m->lifecycle->cycles,
 		};
 		if (m->group->detector[i]->prepare(&m->run[i], spec, err) < 0) {
 			unprepare(m, i);
 			return -1;
 		}
-		if (m->group->detector[i]->wraps)
+		if (m->group->detector[i]->inside)
+			spec->timeout_ms *= all_cycles(m->lifecycle);
+		else if (m->group->detector[i]->wraps)
 			spec->timeout_ms *= WRAP_TIMEOUT_FACTOR;
 	}
 	return 1;
@@ -152,28 +161,39 @@ static void keep_report(struct measurement *m, size_t i, const struct run_result
 	}
 }
 
+/* One cycle as one detector saw it. */
+static int collect(struct measurement *m, size_t i, size_t cycle,
+		   const struct run_result *r, struct err *err)
+{
+	CLEANUP(probe) struct probe p = {0};
+
+	m->run[i].cycle = (unsigned)cycle;
+	if (m->group->detector[i]->collect(&m->run[i], r, &p, err) < 0)
+		return -1;
+	observation_add(&m->obs[i], r, &p, cycle >= m->lifecycle->warmup);
+	keep_report(m, i, r, &p);
+	return 0;
+}
+
 static int measure_done(void *ctx, const struct run_result *r, struct err *err)
 {
 	struct measurement *m = ctx;
-	bool measured = m->next >= m->lifecycle->warmup;
+	size_t first = m->next++;
 	int rc = 0;
 
-	m->next++;
 	m->duration_us += r->wall_us;
 	for (size_t i = 0; i < m->group->n; i++) {
-		CLEANUP(probe) struct probe p = {0};
+		size_t last = m->group->detector[i]->inside ? all_cycles(m->lifecycle) - 1
+							    : first;
 
-		if (m->group->detector[i]->collect(&m->run[i], r, &p,
-						   rc == 0 ? err : NULL) < 0) {
-			rc = -1;
-			continue;
-		}
-		observation_add(&m->obs[i], r, &p, measured);
-		keep_report(m, i, r, &p);
+		for (size_t k = first; k <= last; k++)
+			if (collect(m, i, k, r, rc == 0 ? err : NULL) < 0)
+				rc = -1;
 	}
 	/* More of the same would only cost the deadline again. */
 	m->stop = r->end == RUN_TIMED_OUT || r->end == RUN_NOT_STARTED ||
-		  r->end == RUN_LOST;
+		  r->end == RUN_LOST || r->end == RUN_SANDBOX_FAILED ||
+		  run_result_over_limit(r);
 	if (m->dir && remove_tree(m->dir, rc == 0 ? err : NULL) < 0)
 		rc = -1;
 	free(TAKE_PTR(m->dir));
@@ -189,7 +209,7 @@ void measurement_init(struct measurement *m, struct session *s, const struct lif
 		.lifecycle = l,
 		.group = g,
 		.side = side,
-		.total = (size_t)l->warmup + l->cycles,
+		.total = g->detector[0]->inside ? 1 : all_cycles(l),
 	};
 	for (size_t i = 0; i < g->n; i++) {
 		m->obs[i].detector = xstrdup(g->detector[i]->name);
@@ -285,7 +305,7 @@ static bool whole_and_quiet(const struct measurement *m, const struct observatio
 		if (o->cycles[k].state != PROBE_COMPLETE || o->cycles[k].failed ||
 		    !run_result_passed(&o->cycles[k].run))
 			return false;
-	return o->ncycles == m->total;
+	return o->ncycles == all_cycles(m->lifecycle);
 }
 
 /* One value for all detectors of the group: they saw the same runs. */

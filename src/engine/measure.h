@@ -7,7 +7,10 @@
 #include "engine/lane.h"
 #include "engine/session.h"
 
-enum { MAX_GROUP = 8 }; /* detectors that share a run */
+enum {
+	MAX_GROUP = 8, /* detectors that share a run */
+	MAX_DETECTORS = 32,
+};
 
 struct group {
 	const struct detector *detector[MAX_GROUP];

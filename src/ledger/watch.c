@@ -352,12 +352,14 @@ static void add_segments(struct ledger *l, const struct segments *after)
 	}
 }
 
-static void at_end(void *ctx, const pid_t *left, size_t nleft)
+static void at_end(void *ctx, const pid_t *left, size_t nleft,
+		   const struct run_private *own)
 {
 	CLEANUP_JSON json_t *j = NULL;
 	struct ledger *l = ctx;
 	struct segments after;
 
+	(void)own; /* runs are not sandboxed yet */
 	begin(l);
 	for (size_t i = 0; i < nleft; i++)
 		add_left(l, left[i]);

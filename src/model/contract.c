@@ -24,6 +24,7 @@ void contract_release(struct contract *c)
 	free(c->setup);
 	free(c->lifecycles);
 	strv_release(&c->share);
+	strv_release(&c->expose);
 	free(c->suite);
 	free(c->suppressions);
 	free(c->later);

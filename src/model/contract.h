@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 #include "base/strv.h"
+#include "model/limits.h"
+#include "model/sandbox.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,11 +19,6 @@ enum {
 #define DEFAULT_SETUP_TIMEOUT_MS UINT64_C(1800000)
 #define MAX_TIMEOUT_MS UINT64_C(86400000)
 
-struct limits {		       /* 0: not limited */
-	uint64_t memory, disk; /* bytes */
-	uint64_t pids;
-};
-
 struct lifecycle {
 	char *name;
 	char *command;	       /* a shell command line; NULL when argv is given */
@@ -30,8 +27,8 @@ struct lifecycle {
 	unsigned warmup, cycles;
 	uint64_t timeout_ms;
 	struct limits limits;
-	bool loopback; /* network: loopback */
-	bool repairs;  /* the patch is meant to repair a leak: base must leak */
+	enum network network; /* none or loopback */
+	bool repairs;	      /* the patch is meant to repair a leak: base must leak */
 };
 
 struct suppression {
@@ -50,7 +47,8 @@ struct contract {
 	size_t nlifecycles, lifecycles_cap;
 	struct strv
 		share; /* ignored directories of the working tree, repository-relative */
-	char *suite;   /* shell command line; NULL: none */
+	struct strv expose; /* paths of the machine that runs may read: absolute or ~/… */
+	char *suite;	    /* shell command line; NULL: none */
 	struct suppression *suppressions;
 	size_t nsuppressions, suppressions_cap;
 	char *later; /* canonical JSON of faults and worlds; NULL: defaults */

@@ -112,7 +112,7 @@ static json_t *run_to_json(const struct run_result *r)
 
 static bool run_end_parse(const char *name, enum run_end *ret)
 {
-	for (int e = RUN_EXITED; e <= RUN_LOST; e++) {
+	for (int e = RUN_EXITED; e < RUN_ENDS; e++) {
 		if (!strcmp(run_end_name((enum run_end)e), name)) {
 			*ret = (enum run_end)e;
 			return true;

@@ -10,6 +10,9 @@ static const char *const end_names[] = {
 	[RUN_EXITED] = "exited",       [RUN_SIGNALED] = "signaled",
 	[RUN_TIMED_OUT] = "timed_out", [RUN_NOT_STARTED] = "not_started",
 	[RUN_CANCELLED] = "cancelled", [RUN_LOST] = "lost",
+	[RUN_OVER_CPU] = "over_cpu",   [RUN_OVER_MEMORY] = "over_memory",
+	[RUN_OVER_PIDS] = "over_pids", [RUN_OVER_OUTPUT] = "over_output",
+	[RUN_OVER_DISK] = "over_disk", [RUN_SANDBOX_FAILED] = "sandbox_failed",
 };
 
 const char *run_end_name(enum run_end e)
@@ -37,6 +40,11 @@ static char *describe_timeout(uint64_t us)
 	return xasprintf("timed out after %" PRIu64 " s", ms / 1000);
 }
 
+bool run_result_over_limit(const struct run_result *r)
+{
+	return r->end >= RUN_OVER_CPU && r->end <= RUN_OVER_DISK;
+}
+
 bool run_result_passed(const struct run_result *r)
 {
 	return r->end == RUN_EXITED && r->status == 0;
@@ -58,6 +66,20 @@ char *run_result_describe(const struct run_result *r)
 		return xstrdup("cancelled");
 	case RUN_LOST:
 		return xstrdup("lost: its supervisor was killed");
+	case RUN_OVER_CPU:
+		return xstrdup("stopped: it used up its CPU time");
+	case RUN_OVER_MEMORY:
+		return xstrdup("killed for memory");
+	case RUN_OVER_PIDS:
+		return xstrdup("stopped: it reached its limit of processes");
+	case RUN_OVER_OUTPUT:
+		return xstrdup("stopped: it wrote more output than it may");
+	case RUN_OVER_DISK:
+		return xstrdup("stopped: it wrote more to disk than it may");
+	case RUN_SANDBOX_FAILED:
+		return xasprintf("not sandboxed: %s: %s", r->step, strerror(r->errnum));
+	case RUN_ENDS:
+		break;
 	}
 	abort();
 }

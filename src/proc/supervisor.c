@@ -312,7 +312,7 @@ static void show_left(struct supervisor *s)
 	const struct run_watch *w = s->spec->watch;
 
 	if (w && w->at_end && !s->result.watch_failed)
-		w->at_end(w->ctx, left, reap(s) ? freeze(left) : 0);
+		w->at_end(w->ctx, left, reap(s) ? freeze(left) : 0, NULL);
 }
 
 static void clean_up(struct supervisor *s)

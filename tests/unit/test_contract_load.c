@@ -57,7 +57,7 @@ static void test_the_example_of_the_design(void **state)
 	assert_true(l->timeout_ms == 60000);
 	assert_true(l->limits.memory == 1U << 30 && l->limits.disk == 1U << 30);
 	assert_true(l->limits.pids == 256);
-	assert_false(l->loopback);
+	assert_int_equal(l->network, NETWORK_NONE);
 	assert_false(l->repairs);
 	assert_int_equal(c.share.n, 2);
 	assert_string_equal(c.share.v[0], "node_modules");
@@ -104,7 +104,7 @@ static void test_defaults_and_the_rest(void **state)
 	assert_string_equal(c.lifecycles[1].command, "true");
 	assert_int_equal(c.lifecycles[1].warmup, 0);
 	assert_int_equal(c.lifecycles[1].cycles, 1000);
-	assert_true(c.lifecycles[1].loopback);
+	assert_int_equal(c.lifecycles[1].network, NETWORK_LOOPBACK);
 	assert_true(c.lifecycles[1].repairs);
 	assert_true(c.lifecycles[1].limits.memory == 512);
 	assert_null(c.suppressions[0].expires);

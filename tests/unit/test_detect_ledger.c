@@ -999,7 +999,7 @@ static void test_cannot_keep(void **state)
 
 	(void)state;
 	assert_int_equal(d->prepare(&run, &spec, &err), 0);
-	spec.watch->at_end(spec.watch->ctx, NULL, 0);
+	spec.watch->at_end(spec.watch->ctx, NULL, 0, NULL);
 	assert_int_equal(d->collect(&run, &result, &p, &err), -1);
 	assert_int_equal(err.kind, ERR_ENVIRONMENT);
 	assert_null(run.state);

@@ -243,11 +243,12 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	append(s, text);
 }
 
-static void at_end(void *ctx, const pid_t *left, size_t n)
+static void at_end(void *ctx, const pid_t *left, size_t n, const struct run_private *own)
 {
 	char text[128];
 	int alive = 0;
 
+	(void)own;
 	for (size_t i = 0; i < n; i++)
 		alive += count_fds(left[i]) >= 3;
 	snprintf(text, sizeof(text), "end %zu %d\n", n, alive);

@@ -1,0 +1,13 @@
+#include "model/limits.h"
+
+static const char *const names[TIERS] = {
+	[TIER_NONE] = "none",
+	[TIER_POLLING] = "polling",
+	[TIER_CGROUP_1] = "cgroup v1",
+	[TIER_CGROUP_2] = "cgroup v2",
+};
+
+const char *limit_tier_name(enum limit_tier t)
+{
+	return names[t];
+}

@@ -1,0 +1,45 @@
+/* What a sandboxed run sees of the machine. */
+#ifndef EXITPATH_MODEL_SANDBOX_H
+#define EXITPATH_MODEL_SANDBOX_H
+
+#include "base/macros.h"
+
+#include <stddef.h>
+
+enum network {
+	NETWORK_NONE,	  /* no interface is up */
+	NETWORK_LOOPBACK, /* 127.0.0.1 and ::1 of the run's own */
+	NETWORK_HOST,	  /* the machine's: set-ups only */
+};
+const char *network_name(enum network n); /* "none", "loopback", "host" */
+
+enum view_mode {
+	VIEW_READ,    /* read-only */
+	VIEW_WRITE,   /* the very files */
+	VIEW_DISCARD, /* writable, and what is written is thrown away after the run */
+};
+
+/* A file or directory of the machine, and where the run sees it. Both absolute. */
+struct sandbox_view {
+	char *from, *at;
+	enum view_mode mode;
+};
+
+/*
+ * Always there, read-only: /usr, /bin, /sbin, /lib*, /etc, /opt, /nix, /gnu, /sys and a
+ * private /proc and /dev. Always private, empty and writable: /tmp, /var/tmp, /dev/shm,
+ * home. All else is not there, but for the views; a later view may lie within an earlier.
+ */
+struct sandbox {
+	struct sandbox_view *views;
+	size_t nviews, views_cap;
+	char *home; /* absolute; NULL: none */
+	enum network network;
+};
+
+void sandbox_add_view(struct sandbox *s, const char *from, const char *at,
+		      enum view_mode mode);
+void sandbox_release(struct sandbox *s);
+DEFINE_CLEANUP(sandbox)
+
+#endif
