@@ -57,14 +57,6 @@ bool command_start(struct options *o, char **argv, struct strv *ret_operands,
 		*ret_status = command_print("");
 		return false;
 	}
-	if (common.isolation && strcmp(common.isolation, "none")) {
-		err_set(&err, ERR_USAGE, "--isolation %s cannot be had yet",
-			common.isolation);
-		err_hint(&err, "runs are timed, capped and killed as a tree, but not "
-			       "sandboxed: use --isolation none");
-		*ret_status = command_fail(&err);
-		return false;
-	}
 	return true;
 }
 

@@ -9,6 +9,8 @@
 
 struct common common;
 
+static const char *isolation; /* as it was written */
+
 static const struct option_row common_rows[] = {
 	{"json", NULL, "print JSON on stdout", OPTION_FLAG, &common.json, 0, 0},
 	{"format", "F", "print in this format: see `exitpath report --help`", OPTION_TEXT,
@@ -20,8 +22,8 @@ static const struct option_row common_rows[] = {
 	 OPTION_TEXT, &common.store, 0, 0},
 	{"contract", "FILE", "the contract (the nearest exitpath.yaml)", OPTION_TEXT,
 	 &common.contract, 0, 0},
-	{"isolation", "MODE", "sandbox or none; so far only none can be had", OPTION_TEXT,
-	 &common.isolation, 0, 0},
+	{"isolation", "MODE", "sandbox or none ($EXITPATH_ISOLATION, else sandbox)",
+	 OPTION_TEXT, &isolation, 0, 0},
 	{0},
 };
 
@@ -151,6 +153,19 @@ static int check_operands(const struct options *o, const char *name,
 	return -1;
 }
 
+static int choose_isolation(struct err *err)
+{
+	const char *from = isolation ? "--isolation" : "$EXITPATH_ISOLATION";
+	const char *name = isolation ? isolation : getenv("EXITPATH_ISOLATION");
+
+	if (!name || !*name || isolation_parse(name, &common.isolation) == 0)
+		return 0;
+	err_set(err, ERR_USAGE, "%s: there is no isolation `%s`", from, name);
+	err_hint(err, "sandbox, or none: timed, capped and killed as a tree, but able to "
+		      "reach all that you can");
+	return -1;
+}
+
 int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		  char ***ret_rest, struct err *err)
 {
@@ -175,7 +190,11 @@ int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		}
 	}
 	*ret_rest = argv;
-	return o->help ? 0 : check_operands(o, name, ret_operands, argv, err);
+	if (o->help)
+		return 0;
+	return choose_isolation(err) < 0
+		       ? -1
+		       : check_operands(o, name, ret_operands, argv, err);
 }
 
 static void print_rows(const struct option_row *rows)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
+#include "model/sandbox.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,7 +41,9 @@ struct options {
 /* Flags that every command has. */
 struct common {
 	bool json, quiet, verbose;
-	const char *format, *store, *contract, *isolation;
+	const char *format, *store, *contract;
+	/* --isolation, else $EXITPATH_ISOLATION, else the sandbox */
+	enum isolation isolation;
 };
 extern struct common common;
 

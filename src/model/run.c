@@ -20,6 +20,20 @@ const char *run_end_name(enum run_end e)
 	return end_names[e];
 }
 
+static const char *const verdict_names[RUN_ENDS] = {
+	[RUN_EXITED] = "exit",	       [RUN_SIGNALED] = "signal",
+	[RUN_TIMED_OUT] = "wall",      [RUN_NOT_STARTED] = "not-started",
+	[RUN_CANCELLED] = "cancelled", [RUN_LOST] = "lost",
+	[RUN_OVER_CPU] = "cpu",	       [RUN_OVER_MEMORY] = "oom",
+	[RUN_OVER_PIDS] = "pids",      [RUN_OVER_OUTPUT] = "output",
+	[RUN_OVER_DISK] = "disk",      [RUN_SANDBOX_FAILED] = "sandbox-error",
+};
+
+const char *run_verdict_name(enum run_end e)
+{
+	return verdict_names[e];
+}
+
 static char *describe_signal(int sig)
 {
 	const char *name = sigabbrev_np(sig);

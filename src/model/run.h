@@ -86,6 +86,8 @@ struct run_result {
 bool run_result_passed(const struct run_result *r); /* it exited, with 0 */
 bool run_result_over_limit(const struct run_result *r);
 const char *run_end_name(enum run_end e); /* "exited", "signaled", … */
+/* The word of `exitpath run`: "exit", "signal", "wall", "cpu", "oom" … */
+const char *run_verdict_name(enum run_end e);
 /* "exit 1", "killed by SIGABRT", "timed out after 60 s" … The caller frees. */
 char *run_result_describe(const struct run_result *r);
 void run_spec_release(struct run_spec *s);

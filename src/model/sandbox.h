@@ -6,12 +6,24 @@
 
 #include <stddef.h>
 
+/* --isolation: how commands are run. */
+enum isolation {
+	ISOLATION_SANDBOX,
+	ISOLATION_NONE, /* must be asked for, and is recorded */
+	ISOLATIONS,
+};
+const char *isolation_name(enum isolation i); /* "sandbox", "none" */
+/* 0, or -1 when there is none of that name. */
+int isolation_parse(const char *name, enum isolation *ret);
+
 enum network {
 	NETWORK_NONE,	  /* no interface is up */
 	NETWORK_LOOPBACK, /* 127.0.0.1 and ::1 of the run's own */
 	NETWORK_HOST,	  /* the machine's: set-ups only */
 };
 const char *network_name(enum network n); /* "none", "loopback", "host" */
+/* 0, or -1 when there is none of that name. */
+int network_parse(const char *name, enum network *ret);
 
 enum view_mode {
 	VIEW_READ,    /* read-only */

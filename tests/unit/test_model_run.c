@@ -17,6 +17,34 @@ static void names_ends(void **state)
 		assert_string_equal(run_end_name((enum run_end)e), names[e]);
 }
 
+static void names_verdicts(void **state)
+{
+	(void)state;
+	for (int e = 0; e < RUN_ENDS; e++) {
+		assert_non_null(run_end_name((enum run_end)e));
+		assert_non_null(run_verdict_name((enum run_end)e));
+		for (int other = 0; other < e; other++)
+			assert_string_not_equal(run_verdict_name((enum run_end)e),
+						run_verdict_name((enum run_end)other));
+	}
+	assert_string_equal(run_verdict_name(RUN_OVER_MEMORY), "oom");
+	assert_string_equal(run_verdict_name(RUN_SANDBOX_FAILED), "sandbox-error");
+}
+
+static void parses_names(void **state)
+{
+	enum isolation isolation = ISOLATION_SANDBOX;
+	enum network network = NETWORK_HOST;
+
+	(void)state;
+	assert_int_equal(isolation_parse("none", &isolation), 0);
+	assert_int_equal(isolation, ISOLATION_NONE);
+	assert_int_equal(isolation_parse("None", &isolation), -1);
+	assert_int_equal(network_parse("loopback", &network), 0);
+	assert_int_equal(network, NETWORK_LOOPBACK);
+	assert_int_equal(network_parse("", &network), -1);
+}
+
 static void describes(void **state)
 {
 	static const struct {
@@ -59,8 +87,8 @@ static void releases(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HARNESS_TEST(names_ends),
-		HARNESS_TEST(describes),
+		HARNESS_TEST(names_ends),   HARNESS_TEST(names_verdicts),
+		HARNESS_TEST(parses_names), HARNESS_TEST(describes),
 		HARNESS_TEST(releases),
 	};
 
