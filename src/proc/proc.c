@@ -2,28 +2,21 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "proc/children.h"
 #include "proc/spawn.h"
 #include "proc/supervisor.h"
-#include "proc/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
-struct proc {
-	pid_t supervisor;
-	unsigned long long started; /* as proc_stat.start */
-	int result, control;
-	bool watched;
-	struct proc *next;
-};
+enum { RESULT, CONTROL }; /* descriptors of a supervisor */
 
-static struct proc *running;
+struct proc {
+	struct child child;
+	bool watched;
+};
 
 _Static_assert(sizeof(struct run_result) <= PIPE_BUF, "a result is written at once");
 
@@ -37,36 +30,21 @@ static int check_spec(const struct run_spec *spec, struct err *err)
 	return 0;
 }
 
-/* If a supervisor is killed its orphans must come to us, and not to init. */
-static void adopt_orphans(void)
-{
-	struct sigaction chld;
-
-	prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
-	if (sigaction(SIGCHLD, NULL, &chld) == 0 && chld.sa_handler == SIG_IGN)
-		signal(SIGCHLD, SIG_DFL); /* inherited, it would hide exit states */
-}
-
 static _Noreturn void in_child(const struct run_spec *spec, int result, int control)
 {
-	/* An exitpath that dies must be seen by every supervisor, not by the last. */
-	for (const struct proc *p = running; p; p = p->next) {
-		close(p->result);
-		close(p->control);
-	}
+	children_close();
 	supervise(spec, result, control);
 }
 
 struct proc *proc_start(const struct run_spec *spec, struct err *err)
 {
 	int result[2], control[2];
-	struct proc_stat st = {0};
 	struct proc *p;
 	pid_t pid;
 
 	if (check_spec(spec, err) < 0)
 		return NULL;
-	adopt_orphans();
+	children_adopt();
 	if (spawn_pipe(result) < 0)
 		goto no_pipe;
 	if (spawn_pipe(control) < 0)
@@ -81,15 +59,12 @@ struct proc *proc_start(const struct run_spec *spec, struct err *err)
 	}
 	close(result[1]);
 	close(control[0]);
-	proc_stat_read(pid, &st);
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct proc){.supervisor = pid,
-			   .started = st.start,
-			   .result = result[0],
-			   .control = control[1],
-			   .watched = spec->watch != NULL,
-			   .next = running};
-	running = p;
+	*p = (struct proc){
+		.child = {.pid = pid, .fds = {result[0], control[1], -1, -1}},
+		.watched = spec->watch != NULL,
+	};
+	child_add(&p->child);
 	return p;
 
 no_fork:
@@ -111,55 +86,14 @@ no_pipe:
 
 int proc_fd(const struct proc *p)
 {
-	return p->result;
+	return p->child.fds[RESULT];
 }
 
 void proc_cancel(struct proc *p)
 {
 	/* Closing says it as well as a byte, and cannot raise SIGPIPE. */
-	fd_cleanup(&p->control);
-	p->control = -1;
-}
-
-static bool is_supervisor(pid_t pid)
-{
-	for (const struct proc *p = running; p; p = p->next)
-		if (p->supervisor == pid)
-			return true;
-	return false;
-}
-
-/* What a lost supervisor had below it is now our child, next to other supervisors, and
- * to whatever was there before that supervisor. */
-static bool kill_orphans(unsigned long long started)
-{
-	pid_t pids[256], self = getpid();
-	size_t n = proc_descendants(self, pids, ARRAY_SIZE(pids));
-	bool found = false;
-
-	for (size_t i = 0; i < n && i < ARRAY_SIZE(pids); i++) {
-		struct proc_stat st;
-
-		if (proc_stat_read(pids[i], &st) < 0 || st.ppid != self ||
-		    st.start < started || is_supervisor(pids[i]))
-			continue;
-		kill(pids[i], SIGSTOP);
-		proc_kill_descendants(pids[i]);
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, __WALL);
-		found = true;
-	}
-	return found || n > ARRAY_SIZE(pids);
-}
-
-static void forget(struct proc *p)
-{
-	for (struct proc **at = &running; *at; at = &(*at)->next) {
-		if (*at == p) {
-			*at = p->next;
-			return;
-		}
-	}
+	fd_cleanup(&p->child.fds[CONTROL]);
+	p->child.fds[CONTROL] = -1;
 }
 
 void proc_finish(struct proc *p, struct run_result *ret)
@@ -168,18 +102,17 @@ void proc_finish(struct proc *p, struct run_result *ret)
 	ssize_t n;
 
 	do {
-		n = read(p->result, &r, sizeof(r));
+		n = read(p->child.fds[RESULT], &r, sizeof(r));
 	} while (n < 0 && errno == EINTR);
-	while (waitpid(p->supervisor, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(p->child.pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	forget(p);
+	child_remove(&p->child);
 	if (n != (ssize_t)sizeof(r)) {
 		r = (struct run_result){.end = RUN_LOST, .watch_failed = p->watched};
-		for (int i = 0; i < 100 && kill_orphans(p->started); i++)
-			;
+		child_kill_orphans(&p->child);
 	}
-	close(p->result);
-	fd_cleanup(&p->control);
+	close(p->child.fds[RESULT]);
+	fd_cleanup(&p->child.fds[CONTROL]);
 	free(p);
 	*ret = r;
 }
@@ -195,7 +128,7 @@ int proc_run(const struct run_spec *spec, struct run_result *ret, struct err *er
 	if (!p)
 		return -1;
 	for (;;) {
-		struct pollfd fds[2] = {{.fd = p->result, .events = POLLIN},
+		struct pollfd fds[2] = {{.fd = p->child.fds[RESULT], .events = POLLIN},
 					{.fd = proc_interrupt_fd(), .events = POLLIN}};
 
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
