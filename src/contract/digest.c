@@ -35,6 +35,19 @@ static void put_list(json_t *obj, const char *key, const struct strv *list)
 	json_object_set_new(obj, key, j);
 }
 
+static json_t *limits_json(const struct limits *l)
+{
+	json_t *j = json_object();
+
+	json_put_int(j, "memory", (int64_t)l->memory);
+	json_put_int(j, "disk", (int64_t)l->disk);
+	json_put_int(j, "output", (int64_t)l->output);
+	json_put_int(j, "cpu_ms", (int64_t)l->cpu_ms);
+	json_put_int(j, "pids", (int64_t)l->pids);
+	json_put_int(j, "files", (int64_t)l->files);
+	return j;
+}
+
 static json_t *lifecycle_json(const struct lifecycle *l)
 {
 	json_t *j = json_object();
@@ -47,9 +60,7 @@ static json_t *lifecycle_json(const struct lifecycle *l)
 	json_put_int(j, "warmup", l->warmup);
 	json_put_int(j, "cycles", l->cycles);
 	json_put_int(j, "timeout_ms", (int64_t)l->timeout_ms);
-	json_put_int(j, "memory", (int64_t)l->limits.memory);
-	json_put_int(j, "disk", (int64_t)l->limits.disk);
-	json_put_int(j, "pids", (int64_t)l->limits.pids);
+	json_object_set_new(j, "limits", limits_json(&l->limits));
 	put(j, "network", network_name(l->network));
 	json_put_bool(j, "repairs", l->repairs);
 	return j;
@@ -90,6 +101,7 @@ void contract_digest(struct contract *c)
 	json_put_int(j, "setup_timeout_ms", (int64_t)c->setup_timeout_ms);
 	json_object_set_new(j, "lifecycles", lifecycles);
 	put_list(j, "share", &c->share);
+	put_list(j, "expose", &c->expose);
 	put(j, "suite", c->suite);
 	json_object_set_new(j, "suppressions", suppressions);
 	put(j, "later", c->later);
@@ -103,5 +115,6 @@ void contract_setup_digest(const struct contract *c, char ret_hex[SHA256_HEX])
 
 	put(j, "setup", c->setup);
 	put_list(j, "share", &c->share);
+	put_list(j, "expose", &c->expose);
 	hash(j, ret_hex);
 }

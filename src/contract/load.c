@@ -11,12 +11,16 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MAX_PIDS 4194304 /* the kernel's PID_MAX_LIMIT on 64 bits */
+#define MAX_PIDS 4194304  /* the kernel's PID_MAX_LIMIT on 64 bits */
+#define MAX_FILES 1048576 /* the kernel's sysctl_nr_open */
 
 static const struct key limits_keys[] = {
 	{"memory", read_size, offsetof(struct limits, memory)},
 	{"pids", read_uint64, offsetof(struct limits, pids), 1, MAX_PIDS},
 	{"disk", read_size, offsetof(struct limits, disk)},
+	{"cpu", read_duration, offsetof(struct limits, cpu_ms)},
+	{"output", read_size, offsetof(struct limits, output)},
+	{"files", read_uint64, offsetof(struct limits, files), 1, MAX_FILES},
 };
 static const struct keys limits_table = {"limits", limits_keys, ARRAY_SIZE(limits_keys)};
 
@@ -150,54 +154,103 @@ static int read_base(const struct reader *r, const struct key *k,
 	return read_text(r, k, value, into);
 }
 
-/* Why path cannot be shared, or NULL. */
-static const char *share_refused(const char *path)
+/* Why the parts of a path cannot be, or NULL. */
+static const char *parts_refused(const char *path)
 {
-	if (path[0] == '/' || path[0] == '~')
-		return "must be relative to the repository";
 	if (strpbrk(path, "*?["))
-		return "must be one directory, not a pattern";
+		return "must be one path, not a pattern";
 	for (const char *p = path; *p;) {
 		size_t len = strcspn(p, "/");
 
 		if (len == 0 || (len == 1 && p[0] == '.') ||
 		    (len == 2 && !strncmp(p, "..", 2)))
 			return "must not contain empty parts, . or ..";
-		if (len == 4 && !strncmp(p, ".git", 4))
-			return "would let a revision read git's own files";
 		p += len + (p[len] == '/');
 	}
 	return NULL;
 }
 
-static int read_shared(const struct reader *r, const struct yaml *item, void *into)
+static const char *share_refused(const char *path)
+{
+	if (path[0] == '/' || path[0] == '~')
+		return "must be relative to the repository";
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+
+		if (len == 4 && !strncmp(p, ".git", 4))
+			return "would let a revision read git's own files";
+		p += len + (p[len] == '/');
+	}
+	return parts_refused(path);
+}
+
+/* Whether it leads to the user's home or to the repository is for the engine to see. */
+static const char *expose_refused(const char *path)
+{
+	size_t start = path[0] == '~' ? 2 : 1;
+
+	if (path[0] != '/' && strncmp(path, "~/", 2) != 0)
+		return path[0] == '~' && !path[1]
+			       ? "is all of the home directory: name what is needed"
+			       : "must be absolute, or begin with ~/";
+	if (!path[start])
+		return path[0] == '~' ? "is all of the home directory: name what is "
+					"needed"
+				      : "is all of the machine: name what is needed";
+	return parts_refused(path + start);
+}
+
+static int read_path(const struct reader *r, const struct yaml *item, const char *key,
+		     const char *what, const char *(*refused)(const char *path),
+		     struct strv *list)
 {
 	CLEANUP_FREE char *path = NULL;
-	struct contract *c = into;
 	const char *why;
 	size_t len;
 
-	if (read_check(r, item, YAML_STRING, "a shared directory") < 0)
+	if (read_check(r, item, YAML_STRING, what) < 0)
 		return -1;
-	why = share_refused(item->text);
+	why = refused(item->text);
 	if (why) {
 		char shown[SHOW_MAX];
 
 		show_text(item->text, shown);
-		return yaml_error(item, r->name, r->err, "share: %s %s", shown, why);
+		return yaml_error(item, r->name, r->err, "%s: %s %s", key, shown, why);
 	}
 	len = strlen(item->text);
 	path = xstrndup(item->text, item->text[len - 1] == '/' ? len - 1 : len);
-	if (strv_contains(&c->share, path))
-		return read_twice(r, item, "share");
-	strv_take(&c->share, TAKE_PTR(path));
+	if (strv_contains(list, path))
+		return read_twice(r, item, key);
+	strv_take(list, TAKE_PTR(path));
 	return 0;
+}
+
+static int read_shared(const struct reader *r, const struct yaml *item, void *into)
+{
+	struct contract *c = into;
+
+	return read_path(r, item, "share", "a shared directory", share_refused,
+			 &c->share);
+}
+
+static int read_exposed(const struct reader *r, const struct yaml *item, void *into)
+{
+	struct contract *c = into;
+
+	return read_path(r, item, "expose", "an exposed path", expose_refused,
+			 &c->expose);
 }
 
 static int read_share(const struct reader *r, const struct key *k,
 		      const struct yaml *value, void *into)
 {
 	return read_each(r, k, value, into, read_shared);
+}
+
+static int read_expose(const struct reader *r, const struct key *k,
+		       const struct yaml *value, void *into)
+{
+	return read_each(r, k, value, into, read_exposed);
 }
 
 static int read_match(const struct reader *r, const struct key *k,
@@ -278,6 +331,7 @@ static const struct key contract_keys[] = {
 	{"setup_timeout", read_duration, FIELD(setup_timeout_ms)},
 	{"lifecycles", read_lifecycles, .required = true},
 	{"share", read_share},
+	{"expose", read_expose},
 	{"suite", read_text, FIELD(suite)},
 	{"faults", read_faults},
 	{"worlds", read_worlds},

@@ -20,7 +20,8 @@ int contract_load(const char *path, struct contract *ret, struct err *err);
 /* Sets c->digest: sha256 over the canonical form, in which defaults are filled in and
  * comments, key order and quoting do not matter. Call after flags changed c. */
 void contract_digest(struct contract *c);
-/* The digest of what decides a checkout's content beside its tree: set-up and share. */
+/* The digest of what decides a checkout's content beside its tree: the set-up, and what
+ * it may read, share and expose. */
 void contract_setup_digest(const struct contract *c, char ret_hex[SHA256_HEX]);
 
 /* "5s", "500ms", "2m", "1h" → milliseconds; "256M", "1G", "64K", "512" → bytes.
@@ -32,8 +33,9 @@ int parse_size(const char *text, const char *what, uint64_t *ret_bytes, struct e
  * text for the report, added to ret_lines. */
 void contract_widened(const struct contract *base, const struct contract *candidate,
 		      struct strv *ret_lines);
-/* The same for what else decides a check: commands, cycles, detectors, set-up, suite. A
- * base without lifecycles has nothing to weaken. */
+/* The same for what else decides a check: commands, cycles, detectors, set-up, suite,
+ * and what runs may use, reach and read. A base without lifecycles has nothing to
+ * weaken. */
 void contract_weakened(const struct contract *base, const struct contract *candidate,
 		       struct strv *ret_lines);
 

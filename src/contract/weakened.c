@@ -1,12 +1,14 @@
 /*
  * What a patch does to its own gate through the contract: other commands, fewer cycles,
- * fewer detectors. Not every change weakens; a reader decides, and has to see it.
+ * fewer detectors, wider limits. Not every change weakens; a reader decides, and has to
+ * see it.
  */
 #include "contract/load.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const struct lifecycle *find(const struct contract *c, const char *name)
@@ -53,6 +55,42 @@ static char *detector_list(const struct strv *names)
 	return names->n ? buf_detach(&b) : xstrdup("every one that fits");
 }
 
+/* A limit that is not set (0) is the widest. */
+static void compare_limit(const char *lifecycle, const char *what, const char *unit,
+			  uint64_t old, uint64_t new, struct strv *lines)
+{
+	if (!old || (new &&new <= old))
+		return;
+	if (new)
+		strv_addf(lines,
+			  "lifecycle %s: limit of %s raised: %" PRIu64 "%s, was %" PRIu64
+			  "%s",
+			  lifecycle, what, new, unit, old, unit);
+	else
+		strv_addf(lines, "lifecycle %s: limit of %s removed, was %" PRIu64 "%s",
+			  lifecycle, what, old, unit);
+}
+
+static void compare_limits(const char *lifecycle, const struct limits *old,
+			   const struct limits *new, struct strv *lines)
+{
+	const struct {
+		const char *what, *unit;
+		uint64_t old, new;
+	} all[] = {
+		{"memory", " bytes", old->memory, new->memory},
+		{"disk", " bytes", old->disk, new->disk},
+		{"output", " bytes", old->output, new->output},
+		{"cpu", " ms", old->cpu_ms, new->cpu_ms},
+		{"pids", "", old->pids, new->pids},
+		{"files", "", old->files, new->files},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		compare_limit(lifecycle, all[i].what, all[i].unit, all[i].old, all[i].new,
+			      lines);
+}
+
 static void compare_lifecycle(const struct lifecycle *old, const struct lifecycle *new,
 			      struct strv *lines)
 {
@@ -74,6 +112,10 @@ static void compare_lifecycle(const struct lifecycle *old, const struct lifecycl
 	}
 	if (new->repairs && !old->repairs)
 		strv_addf(lines, "lifecycle %s: `repairs` is set", old->name);
+	if (new->network > old->network)
+		strv_addf(lines, "lifecycle %s: network: %s, was %s", old->name,
+			  network_name(new->network), network_name(old->network));
+	compare_limits(old->name, &old->limits, &new->limits, lines);
 }
 
 void contract_weakened(const struct contract *base, const struct contract *candidate,
@@ -92,4 +134,8 @@ void contract_weakened(const struct contract *base, const struct contract *candi
 	}
 	compare_text("setup", base->setup, candidate->setup, ret_lines);
 	compare_text("suite", base->suite, candidate->suite, ret_lines);
+	for (size_t i = 0; i < candidate->expose.n; i++)
+		if (!strv_contains(&base->expose, candidate->expose.v[i]))
+			strv_addf(ret_lines, "runs may read more of the machine: %s",
+				  candidate->expose.v[i]);
 }

@@ -30,7 +30,7 @@ static const char *const same[] = {
 	"version: 1\nsetup_timeout: 30m\nshare: []\nsuppressions: []\nworlds: {}\n"
 	"faults: {classes: [db, process, net, file, memory], mode: once}\n"
 	"lifecycles: [{name: a, command: make test, warmup: 1, cycles: 5, timeout: 1m,\n"
-	"  network: none, repairs: false, limits: {}}]\n",
+	"  network: none, repairs: false, limits: {}}]\nexpose: []\n",
 	"version: 1\nfaults: {}\nlifecycles: [{name: a, command: make test, timeout: "
 	"60000ms}]",
 };
@@ -68,6 +68,9 @@ static const char *const different[] = {
 	WITH(A ", limits: {memory: 5}", ""),
 	WITH(A ", limits: {disk: 5}", ""),
 	WITH(A ", limits: {pids: 5}", ""),
+	WITH(A ", limits: {cpu: 5ms}", ""),
+	WITH(A ", limits: {output: 5}", ""),
+	WITH(A ", limits: {files: 5}", ""),
 	WITH(A ", network: loopback", ""),
 	WITH(A ", repairs: true", ""),
 	WITH(A "}\n- {name: b, command: make test", ""),
@@ -79,6 +82,8 @@ static const char *const different[] = {
 	WITH(A, "share: [a]\n"),
 	WITH(A, "share: [a, b]\n"),
 	WITH(A, "share: ['a, b']\n"),
+	WITH(A, "expose: [/a]\n"),
+	WITH(A, "expose: [/a, /b]\n"),
 	WITH(A, "faults: {mode: forever}\n"),
 	WITH(A, "faults: {classes: [net]}\n"),
 	WITH(A, "faults: {classes: [net, file]}\n"),
@@ -157,6 +162,9 @@ static void test_setup_digest(void **state)
 	assert_string_not_equal(first, second);
 	strv_add(&a.share, "make");
 	contract_setup_digest(&a, first);
+	assert_string_not_equal(first, second);
+	strv_add(&a.expose, "/srv");
+	contract_setup_digest(&a, second);
 	assert_string_not_equal(first, second);
 }
 

@@ -81,7 +81,9 @@ static void test_defaults_and_the_rest(void **state)
 				   "    ./run 'it'\n"
 				   "- {name: '2', command: \"true\", network: loopback, "
 				   "repairs: true, warmup: 0, cycles: 1000,\n"
-				   "   limits: {memory: 512}}\n"
+				   "   limits: {memory: 512, cpu: 30s, output: 1M, "
+				   "files: 256}}\n"
+				   "expose: [~/go/pkg/mod, /srv/data/]\n"
 				   "suppressions:\n"
 				   "- {match: 'fd:/var/log/*', reason: r, owner: o}\n";
 	CLEANUP(contract) struct contract c = {0};
@@ -107,6 +109,12 @@ static void test_defaults_and_the_rest(void **state)
 	assert_int_equal(c.lifecycles[1].network, NETWORK_LOOPBACK);
 	assert_true(c.lifecycles[1].repairs);
 	assert_true(c.lifecycles[1].limits.memory == 512);
+	assert_true(c.lifecycles[1].limits.cpu_ms == 30000);
+	assert_true(c.lifecycles[1].limits.output == 1U << 20);
+	assert_true(c.lifecycles[1].limits.files == 256);
+	assert_int_equal(c.expose.n, 2);
+	assert_string_equal(c.expose.v[0], "~/go/pkg/mod");
+	assert_string_equal(c.expose.v[1], "/srv/data");
 	assert_null(c.suppressions[0].expires);
 }
 
@@ -344,8 +352,14 @@ static void test_values(void **state)
 		{OK "  limits: {disk: 0}\n", "5:18: disk: \"0\" is not a size", "256M"},
 		{OK "  limits: {pids: 0}\n",
 		 "5:18: pids must be a whole number from 1 to 4194304, not \"0\"", NULL},
-		{OK "  limits: {cpu: 5}\n", "5:12: unknown key \"cpu\" in limits",
-		 "memory, pids, disk"},
+		{OK "  limits: {cpu: 5}\n", "5:17: cpu: \"5\" is not a duration", "5s"},
+		{OK "  limits: {output: 1X}\n", "5:20: output: \"1X\" is not a size",
+		 "256M"},
+		{OK "  limits: {files: 2000000}\n",
+		 "5:19: files must be a whole number from 1 to 1048576, not \"2000000\"",
+		 NULL},
+		{OK "  limits: {wall: 5s}\n", "5:12: unknown key \"wall\" in limits",
+		 "memory, pids, disk, cpu, output, files"},
 		{OK "  network: host\n", "5:12: network: \"host\" is not known",
 		 "none, loopback"},
 		{OK "  repairs: yes\n",
@@ -369,13 +383,32 @@ static void test_values(void **state)
 		{OK "share: ['a//b']\n",
 		 "5:9: share: \"a//b\" must not contain empty parts, . or ..", NULL},
 		{OK "share: ['*/x']\n",
-		 "5:9: share: \"*/x\" must be one directory, not a pattern", NULL},
+		 "5:9: share: \"*/x\" must be one path, not a pattern", NULL},
 		{OK "share: [sub/.git]\n",
 		 "5:9: share: \"sub/.git\" would let a revision read git's own files",
 		 NULL},
 		{OK "share: [a, a/]\n", "5:12: share: \"a/\" is listed twice", NULL},
 		{OK "share: [~]\n", "5:9: a shared directory has no value",
 		 "leave it out"},
+		{OK "expose: [/]\n",
+		 "5:10: expose: \"/\" is all of the machine: name what is needed", NULL},
+		{OK "expose: ['~']\n",
+		 "5:10: expose: \"~\" is all of the home directory: name what is needed",
+		 NULL},
+		{OK "expose: [~/]\n",
+		 "5:10: expose: \"~/\" is all of the home directory: name what is needed",
+		 NULL},
+		{OK "expose: [srv]\n",
+		 "5:10: expose: \"srv\" must be absolute, or begin with ~/", NULL},
+		{OK "expose: [~root/x]\n",
+		 "5:10: expose: \"~root/x\" must be absolute, or begin with ~/", NULL},
+		{OK "expose: [/a/../b]\n",
+		 "5:10: expose: \"/a/../b\" must not contain empty parts, . or ..", NULL},
+		{OK "expose: [//a]\n",
+		 "5:10: expose: \"//a\" must not contain empty parts, . or ..", NULL},
+		{OK "expose: [/a/*]\n",
+		 "5:10: expose: \"/a/*\" must be one path, not a pattern", NULL},
+		{OK "expose: [/a, /a/]\n", "5:14: expose: \"/a/\" is listed twice", NULL},
 	};
 
 	(void)state;

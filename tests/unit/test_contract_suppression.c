@@ -186,6 +186,14 @@ static void test_weakening_is_listed(void **state)
 		 T "]\nsetup: make NO=1\nshare: [",
 		 "setup changed: `make NO=1`, was `make`; suite changed: `none`, was "
 		 "`make test`"},
+		{"{name: t, command: ./t, limits: {memory: 1G, pids: 9, cpu: 5s}}",
+		 "{name: t, command: ./t, network: loopback,\n"
+		 "  limits: {memory: 2G, pids: 8, disk: 1}}",
+		 "lifecycle t: network: loopback, was none; lifecycle t: limit of memory "
+		 "raised: 2147483648 bytes, was 1073741824 bytes; lifecycle t: limit of "
+		 "cpu removed, was 5000 ms"},
+		{T "]\nexpose: [/srv, ~/x", T "]\nexpose: [~/x, /a",
+		 "runs may read more of the machine: /a"},
 	};
 
 	(void)state;
