@@ -11,13 +11,9 @@
 #define CHUNK 65536	 /* what a pipe holds unless it was made larger */
 #define FINISH_CHUNKS 64 /* 4 MiB: four times /proc/sys/fs/pipe-max-size */
 
-int output_open(struct output *o, const char *dir, const char *name, uint64_t cap,
-		int *ret_write)
+static int open_pipe(struct output *o, int file, uint64_t cap, int *ret_write)
 {
-	CLEANUP_FREE char *path = path_join(dir, name);
 	int fds[2];
-	int file = spawn_raise(
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
 
 	if (file < 0)
 		return -1;
@@ -29,6 +25,26 @@ int output_open(struct output *o, const char *dir, const char *name, uint64_t ca
 	*o = (struct output){.pipe = fds[0], .file = file, .cap = cap};
 	*ret_write = fds[1];
 	return 0;
+}
+
+int output_open(struct output *o, const char *dir, const char *name, uint64_t cap,
+		int *ret_write)
+{
+	CLEANUP_FREE char *path = path_join(dir, name);
+
+	return open_pipe(
+		o,
+		spawn_raise(open(path,
+				 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+				 0600)),
+		cap, ret_write);
+}
+
+int output_open_file(struct output *o, int file, uint64_t cap, int *ret_write)
+{
+	if (ftruncate(file, 0) < 0 || lseek(file, 0, SEEK_SET) < 0)
+		return -1;
+	return open_pipe(o, fcntl(file, F_DUPFD_CLOEXEC, 3), cap, ret_write);
 }
 
 static void keep(struct output *o, const char *data, size_t n)

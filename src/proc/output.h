@@ -16,6 +16,8 @@ struct output {
  * errno. */
 int output_open(struct output *o, const char *dir, const char *name, uint64_t cap,
 		int *ret_write);
+/* As output_open(), with a file that the caller has: kept from its beginning. */
+int output_open_file(struct output *o, int file, uint64_t cap, int *ret_write);
 /* Takes what one read gives; false: nothing is there now, or never will be. */
 bool output_read(struct output *o);
 /* Takes what is there, at most as much as a pipe can hold, and closes. */

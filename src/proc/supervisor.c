@@ -63,7 +63,9 @@ enum slot {
 
 struct supervisor {
 	const struct run_spec *spec;
-	int control;  /* -1: exitpath is gone */
+	const struct supervise_opts *opts;
+	int control; /* -1: exitpath is gone, or nobody can cancel */
+	bool cancelled;
 	int children; /* signalfd for SIGCHLD */
 	int timer;
 	int report; /* of spawn(); -1: the command was exec'ed */
@@ -73,6 +75,7 @@ struct supervisor {
 	pid_t root;
 	bool over;
 	uint64_t started;
+	uint64_t cpu_before_us; /* of earlier runs of this process */
 	struct run_result result;
 };
 
@@ -92,7 +95,7 @@ static void not_started(struct supervisor *s, const char *step, int errnum)
 	s->result.errnum = errnum;
 }
 
-static void detach(void)
+void supervisor_become(void)
 {
 	sigset_t all;
 	int null;
@@ -120,6 +123,13 @@ static void arm_timer(int fd, uint64_t ms)
 	timerfd_settime(fd, 0, &at, NULL); /* all zero: never */
 }
 
+static int open_output(struct supervisor *s, struct output *o, int file, const char *name,
+		       uint64_t cap, int *ret_write)
+{
+	return file < 0 ? output_open(o, s->spec->dir, name, cap, ret_write)
+			: output_open_file(o, file, cap, ret_write);
+}
+
 /* 0, or -1 after not_started(). */
 static int prepare(struct supervisor *s, int *ret_out, int *ret_err, int *ret_socket)
 {
@@ -133,8 +143,8 @@ static int prepare(struct supervisor *s, int *ret_out, int *ret_err, int *ret_so
 	s->children = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->children < 0 || s->timer < 0 ||
-	    output_open(&s->out, spec->dir, "stdout", cap, ret_out) < 0 ||
-	    output_open(&s->err, spec->dir, "stderr", cap, ret_err) < 0 ||
+	    open_output(s, &s->out, s->opts->out, "stdout", cap, ret_out) < 0 ||
+	    open_output(s, &s->err, s->opts->err, "stderr", cap, ret_err) < 0 ||
 	    (spec->watch &&
 	     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)) {
 		not_started(s, "output", errno);
@@ -156,6 +166,7 @@ static void start(struct supervisor *s)
 		.argv = s->spec->argv.v,
 		.env = s->spec->env.v,
 		.cwd = s->spec->cwd,
+		.in = s->opts->in >= 0 ? s->opts->in : STDIN_FILENO,
 		.out = out,
 		.err = err,
 		.session = true,
@@ -245,8 +256,10 @@ static void on_control(struct supervisor *s)
 
 	if (n < 0 && errno == EINTR)
 		return;
-	close(s->control);
-	s->control = -1;
+	/* EOF is for good: exitpath is gone. A byte is for this run. */
+	if (n == 0)
+		s->control = -1;
+	s->cancelled = true;
 	end_run(s, RUN_CANCELLED);
 }
 
@@ -284,7 +297,7 @@ static void grace(struct supervisor *s)
 {
 	uint64_t until = clock_us() + GRACE_US;
 
-	while (s->control >= 0 && reap(s) && clock_us() < until)
+	while (!s->cancelled && reap(s) && clock_us() < until)
 		step(s, GRACE_POLL_MS);
 }
 
@@ -334,24 +347,44 @@ static void clean_up(struct supervisor *s)
 	reap(s);
 }
 
-static void measure(struct run_result *r)
+static uint64_t children_cpu_us(const struct rusage *u)
 {
+	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
+	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+}
+
+static void measure(struct supervisor *s)
+{
+	struct run_result *r = &s->result;
 	struct rusage u;
 
 	/* All descendants were reaped here or by a parent that was. The peak of a tiny
 	 * program is that of our fork before its exec: the kernel keeps the maximum. */
 	if (getrusage(RUSAGE_CHILDREN, &u) < 0)
 		return;
-	r->cpu_us = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
-		    (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	r->cpu_us = children_cpu_us(&u) - s->cpu_before_us;
 	r->peak_kib = (uint64_t)u.ru_maxrss;
 }
 
-void supervise(const struct run_spec *spec, int result_fd, int control_fd)
+static void release(struct supervisor *s)
 {
+	fd_cleanup(&s->children);
+	fd_cleanup(&s->timer);
+	fd_cleanup(&s->report);
+	fd_cleanup(&s->socket);
+	exit_notify_release(&s->notify);
+}
+
+void supervise_run(const struct run_spec *spec, const struct supervise_opts *opts,
+		   struct run_result *ret)
+{
+	struct rusage before = {0};
 	struct supervisor s = {
 		.spec = spec,
-		.control = control_fd,
+		.opts = opts,
+		.control = opts->control,
+		.children = -1,
+		.timer = -1,
 		.report = -1,
 		.socket = -1,
 		.notify = {.fd = -1},
@@ -359,7 +392,8 @@ void supervise(const struct run_spec *spec, int result_fd, int control_fd)
 		.err = {.pipe = -1, .file = -1},
 	};
 
-	detach();
+	getrusage(RUSAGE_CHILDREN, &before);
+	s.cpu_before_us = children_cpu_us(&before);
 	start(&s);
 	while (!s.over)
 		step(&s, -1);
@@ -367,13 +401,25 @@ void supervise(const struct run_spec *spec, int result_fd, int control_fd)
 		clean_up(&s);
 	output_finish(&s.out);
 	output_finish(&s.err);
-	measure(&s.result);
+	measure(&s);
 	s.result.stdout_bytes = s.out.bytes;
 	s.result.stderr_bytes = s.err.bytes;
 	s.result.stdout_cut = s.out.cut;
 	s.result.stderr_cut = s.err.cut;
+	release(&s);
+	*ret = s.result;
+}
+
+void supervise(const struct run_spec *spec, int result_fd, int control_fd)
+{
+	const struct supervise_opts opts = {
+		.control = control_fd, .out = -1, .err = -1, .in = -1};
+	struct run_result result;
+
+	supervisor_become();
+	supervise_run(spec, &opts, &result);
 	if (__gcov_dump)
 		__gcov_dump();
 	/* Smaller than PIPE_BUF: whole or not at all. */
-	_exit(write_all(result_fd, &s.result, sizeof(s.result)) < 0);
+	_exit(write_all(result_fd, &result, sizeof(result)) < 0);
 }
