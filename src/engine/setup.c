@@ -52,7 +52,7 @@ static int get_checkout(struct session *s, enum side side, struct err *err)
 	if (!own->have_checkout) {
 		progress_tell(s->opts->progress, "checkout", side_name(side), NULL, 0, 0);
 		setup_digest(s, digest);
-		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share,
+		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share, false,
 				 tell_waiting, s, &own->checkout, err) < 0)
 			return -1;
 		own->have_checkout = true;

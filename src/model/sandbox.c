@@ -61,6 +61,36 @@ void sandbox_add_view(struct sandbox *s, const char *from, const char *at,
 		.from = xstrdup(from), .at = xstrdup(at), .mode = mode};
 }
 
+void sandbox_copy(struct sandbox *dst, const struct sandbox *src)
+{
+	for (size_t i = 0; i < src->nviews; i++)
+		sandbox_add_view(dst, src->views[i].from, src->views[i].at,
+				 src->views[i].mode);
+	free(dst->home);
+	dst->home = xstrdup(src->home);
+	dst->network = src->network;
+}
+
+bool path_is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n && dir[n - 1] == '/')
+		n--;
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
+}
+
+char *sandbox_outside(const struct sandbox *s, const char *path)
+{
+	for (size_t i = s ? s->nviews : 0; i--;) {
+		const struct sandbox_view *v = &s->views[i];
+
+		if (path_is_below(path, v->at))
+			return xasprintf("%s%s", v->from, path + strlen(v->at));
+	}
+	return xstrdup(path);
+}
+
 void sandbox_release(struct sandbox *s)
 {
 	for (size_t i = 0; i < s->nviews; i++) {

@@ -4,6 +4,7 @@
 
 #include "base/macros.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* --isolation: how commands are run. */
@@ -51,6 +52,13 @@ struct sandbox {
 
 void sandbox_add_view(struct sandbox *s, const char *from, const char *at,
 		      enum view_mode mode);
+/* Appends copies of src's views, and takes over home and network. */
+void sandbox_copy(struct sandbox *dst, const struct sandbox *src);
+/* Where on the machine is what a run sees at path: a copy of path outside of all views,
+ * and with s NULL. The caller frees. */
+char *sandbox_outside(const struct sandbox *s, const char *path);
+/* Is path dir, or below it? By the letters: both absolute, without "." and "..". */
+bool path_is_below(const char *path, const char *dir);
 void sandbox_release(struct sandbox *s);
 DEFINE_CLEANUP(sandbox)
 

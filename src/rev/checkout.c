@@ -151,10 +151,11 @@ static int make_new(const struct repo *r, const char *commit, const char *dir,
 		    const char *src, struct err *err)
 {
 	CLEANUP_FREE char *state = path_join(dir, STATE_FILE);
+	CLEANUP_FREE char *home = path_join(dir, "home");
 
 	if (unlink(state) < 0 && errno != ENOENT)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot remove %s", state);
-	if (remove_tree(src, err) < 0)
+	if (remove_tree(src, err) < 0 || remove_tree(home, err) < 0)
 		return -1;
 	if (make_source(r, commit, src, err) == 0)
 		return 0;
@@ -203,7 +204,8 @@ static int fill(const struct repo *r, const struct revision_info *rev,
 	if (json_get_bool(state, "setup_begun", false))
 		json_object_clear(state);
 	if (bring_up(r, rev, dir, c->dir, state, &kept, err) < 0 ||
-	    tree_share(r, share, c->dir, err) < 0)
+	    tree_share(r, share, c->dir, c->home ? &c->shared : NULL, err) < 0 ||
+	    (c->home && make_dirs(c->home, 0700, err) < 0))
 		return -1;
 	c->setup_done = kept && json_get_bool(state, "setup_done", false);
 	json_put(state, "tree", rev->tree);
@@ -214,8 +216,8 @@ static int fill(const struct repo *r, const struct revision_info *rev,
 
 int checkout_get(struct repo *r, const struct revision_info *rev,
 		 const char setup_digest[SHA256_HEX], const struct strv *share,
-		 void (*on_wait)(void *ctx, pid_t owner), void *ctx, struct checkout *ret,
-		 struct err *err)
+		 bool sandboxed, void (*on_wait)(void *ctx, pid_t owner), void *ctx,
+		 struct checkout *ret, struct err *err)
 {
 	struct checkout c = {.lock_fd = -1};
 	CLEANUP_FREE char *dir = NULL;
@@ -226,6 +228,7 @@ int checkout_get(struct repo *r, const struct revision_info *rev,
 	dir = path_join(r->trees, c.key);
 	c.dir = path_join(dir, "src");
 	c.setup_log = path_join(dir, "setup.log");
+	c.home = sandboxed ? path_join(dir, "home") : NULL;
 	c.lock_fd = lock_wait(dir, on_wait, ctx, err);
 	if (c.lock_fd < 0) {
 		checkout_release(&c);
@@ -289,5 +292,7 @@ void checkout_release(struct checkout *c)
 	free(c->dir);
 	free(c->key);
 	free(c->setup_log);
+	free(c->home);
+	strv_release(&c->shared);
 	*c = (struct checkout){.lock_fd = -1};
 }

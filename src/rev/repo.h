@@ -80,10 +80,16 @@ int tree_make(const struct repo *r, const struct tree_source *from, const char *
 	      const char *dir, struct err *err);
 /* False when a tracked file or HEAD is not as the commit says, or git cannot tell. */
 bool tree_intact(const struct repo *r, const char *commit, const char *dir);
-/* Links directories of the working tree that the commit does not track. */
+/* Calls each() for every submodule that the index of dir has. */
+int tree_each_module(const struct repo *r, const char *dir,
+		     int (*each)(void *ctx, const char *path, const char *commit,
+				 struct err *err),
+		     void *ctx, struct err *err);
+/* Links directories of the working tree that the commit does not track; or, with
+ * ret_points, makes empty directories for them to be mounted on, and lists those. */
 int tree_check_share(const struct strv *share, struct err *err);
 int tree_share(const struct repo *r, const struct strv *share, const char *dir,
-	       struct err *err);
+	       struct strv *ret_points, struct err *err);
 
 /* checkout.c */
 #define STATE_FILE "state.json"

@@ -60,18 +60,30 @@ struct checkout {
 	char *key;	 /* tree and set-up digest */
 	char *setup_log; /* absolute path; holds stdout and stderr of the set-up */
 	bool setup_done; /* the set-up of this key has succeeded, now or earlier */
+	/* Of one that is for the sandbox; else NULL and empty. */
+	char *home;	    /* absolute: the home directory that its runs see */
+	struct strv shared; /* mount points for what is shared; relative to dir and top */
 	int lock_fd;
 };
 /*
  * Gives a checkout of the commit, reused when its tree and set-up digest were checked
  * out before and nothing tracked has changed since (otherwise it is restored).
- * share[]: repository-relative directories, linked to those of the working tree.
+ * share[]: repository-relative directories, linked to those of the working tree, or
+ * for the sandbox made as mount points. The digest must tell both kinds apart.
  * Waits for another exitpath that uses it; on_wait (may be NULL) is called once then.
  */
 int checkout_get(struct repo *r, const struct revision_info *rev,
 		 const char setup_digest[SHA256_HEX], const struct strv *share,
-		 void (*on_wait)(void *ctx, pid_t owner), void *ctx, struct checkout *ret,
-		 struct err *err);
+		 bool sandboxed, void (*on_wait)(void *ctx, pid_t owner), void *ctx,
+		 struct checkout *ret, struct err *err);
+/*
+ * Adds what a sandboxed run sees of the checkout: its files where the repository's are,
+ * a home directory of its own, the shared directories, and the objects that it borrows.
+ * Those lie below the user's .git, where the checkout's own is seen: they are shown
+ * elsewhere, and so are lists of alternates that name them there.
+ */
+int checkout_views(struct repo *r, const struct checkout *c, struct sandbox *ret,
+		   struct err *err);
 /* Around the set-up: when it was begun and did not succeed (it failed, or we were
  * killed), what it left is not to be built upon, and the next checkout_get() makes the
  * checkout anew; when it succeeded, a later run skips it. */

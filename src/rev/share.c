@@ -115,6 +115,23 @@ static int share_one(const struct repo *r, const char *dir, const char *path,
 	return wanted ? make_link(target, link, err) : 0;
 }
 
+/* git tracks no empty directory: one that can be removed is no part of the revision. */
+static int make_point(const struct repo *r, const char *dir, const char *path,
+		      struct strv *points, struct err *err)
+{
+	CLEANUP_FREE char *target = path_join(r->top, path),
+			  *point = path_join(dir, path);
+	struct stat st;
+
+	if (!parents_are_real(dir, path) || (rmdir(point) < 0 && errno != ENOENT) ||
+	    stat(target, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	if (make_dirs(point, 0777, err) < 0)
+		return -1;
+	strv_add(points, path);
+	return 0;
+}
+
 /* `node_modules/` in .gitignore does not match a link. */
 static int exclude(const struct strv *share, const char *dir, struct err *err)
 {
@@ -136,14 +153,15 @@ static int exclude(const struct strv *share, const char *dir, struct err *err)
 }
 
 int tree_share(const struct repo *r, const struct strv *share, const char *dir,
-	       struct err *err)
+	       struct strv *ret_points, struct err *err)
 {
 	if (!share || !share->n || r->bare)
 		return 0;
 	for (size_t i = 0; i < share->n; i++) {
 		CLEANUP_FREE char *path = clean_path(share->v[i]);
 
-		if (path && share_one(r, dir, path, err) < 0)
+		if (path && (ret_points ? make_point(r, dir, path, ret_points, err)
+					: share_one(r, dir, path, err)) < 0)
 			return -1;
 	}
 	return exclude(share, dir, err);

@@ -228,11 +228,13 @@ static int make_module(const struct layer *at, const struct tree_source *from,
 	return tree_make_at(&below, &source, commit, sub, err);
 }
 
-static int make_modules(const struct layer *at, const struct tree_source *from,
-			const char *dir, struct err *err)
+int tree_each_module(const struct repo *r, const char *dir,
+		     int (*each)(void *ctx, const char *path, const char *commit,
+				 struct err *err),
+		     void *ctx, struct err *err)
 {
 	CLEANUP_FREE char *git_dir = path_join(dir, ".git");
-	struct git_call call = {.env = &at->r->env, .cwd = dir, .git_dir = git_dir};
+	struct git_call call = {.env = &r->env, .cwd = dir, .git_dir = git_dir};
 	CLEANUP(buf) struct buf out = {0};
 
 	if (git_run(&call, &out, err, "ls-files", "-s", "-z", NULL) < 0)
@@ -247,11 +249,24 @@ static int make_modules(const struct layer *at, const struct tree_source *from,
 		if (!end || end > path)
 			continue;
 		*end = '\0';
-		if (make_module(at, from, dir, path + 1, p + 7, err) < 0)
+		if (each(ctx, path + 1, p + 7, err) < 0)
 			return -1;
 		*end = ' ';
 	}
 	return 0;
+}
+
+struct making {
+	const struct layer *at;
+	const struct tree_source *from;
+	const char *dir;
+};
+
+static int make_one(void *ctx, const char *path, const char *commit, struct err *err)
+{
+	const struct making *m = ctx;
+
+	return make_module(m->at, m->from, m->dir, path, commit, err);
 }
 
 static int tree_make_at(const struct layer *at, const struct tree_source *from,
@@ -273,7 +288,9 @@ static int tree_make_at(const struct layer *at, const struct tree_source *from,
 		    NULL) < 0)
 		return err_prefix(err, "cannot check out %.12s%s%s", commit,
 				  *at->name ? " of submodule " : "", at->name);
-	return make_modules(at, from, dir, err);
+	return tree_each_module(r, dir, make_one,
+				&(struct making){.at = at, .from = from, .dir = dir},
+				err);
 }
 
 int tree_make(const struct repo *r, const struct tree_source *from, const char *commit,

@@ -142,7 +142,7 @@ static inline struct checkout get_ok(struct repo *r, const char *name,
 	struct checkout c = {0};
 	struct err err = {0};
 
-	if (checkout_get(r, &rev, DIGEST, share, NULL, NULL, &c, &err) < 0)
+	if (checkout_get(r, &rev, DIGEST, share, false, NULL, NULL, &c, &err) < 0)
 		fail_msg("%s (%s)", err.message, err.hint);
 	revision_free(&rev);
 	return c;

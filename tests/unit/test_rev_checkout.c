@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define ADD "git -c protocol.file.allow=always submodule --quiet add "
+
 static void gc_all(struct repo *r)
 {
 	struct gc_stats stats;
@@ -190,11 +192,13 @@ static void asking_twice_is_a_bug(void **state)
 	struct err err = {0};
 
 	(void)state;
-	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &d, &err), -1);
+	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &d, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_INTERNAL);
 	assert_null(d.dir);
 	checkout_release(&c);
-	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &d, &err), 0);
+	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &d, &err),
+			 0);
 	checkout_release(&d);
 	revision_free(&rev);
 	repo_close(r);
@@ -229,7 +233,8 @@ static void waits_for_another_process(void **state)
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
-		if (checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, NULL) < 0 ||
+		if (checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c, NULL) <
+			    0 ||
 		    write(ready[1], "x", 1) != 1)
 			_exit(1);
 		usleep(350000);
@@ -238,7 +243,8 @@ static void waits_for_another_process(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	close(ready[1]);
-	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, note_wait, &w, &c, &err), 0);
+	assert_int_equal(
+		checkout_get(r, &rev, DIGEST, NULL, false, note_wait, &w, &c, &err), 0);
 	assert_int_equal(w.times, 1);
 	assert_int_equal(w.owner, pid);
 	waitpid(pid, &(int){0}, 0);
@@ -332,6 +338,111 @@ static void shares_directories(void **state)
 	free(dir);
 }
 
+static const struct sandbox_view *view_at(const struct sandbox *sb, const char *at)
+{
+	for (size_t i = sb->nviews; i--;)
+		if (!strcmp(sb->views[i].at, at))
+			return &sb->views[i];
+	fail_msg("nothing is seen at %s", at);
+	return NULL;
+}
+
+/* "top" in a pattern stands for the repository. */
+static void assert_view(const struct sandbox *sb, const char *top, const char *at,
+			const char *from, enum view_mode mode)
+{
+	char *full = *at == '/' ? strdup(at) : path_join(top, at);
+	const struct sandbox_view *v = view_at(sb, full);
+
+	assert_string_equal(v->from, from);
+	assert_int_equal(v->mode, mode);
+	free(full);
+}
+
+/* What a sandboxed run is shown; that it works is tests/cli/sandbox.bats' business. */
+static void shows_a_checkout_to_the_sandbox(void **state)
+{
+	char *dir = fixture_repo(), *modules, *objects, *list, *key;
+	struct strv share = {0};
+	CLEANUP(sandbox) struct sandbox sb = {0};
+	struct revision_info rev;
+	struct err err = {0};
+	struct checkout c;
+	struct repo *r;
+
+	(void)state;
+	setenv("HOME", harness_tmpdir(), 1); /* above the repository */
+	run_in(dir, "mkdir -p node_modules out; echo lib >node_modules/lib");
+	strv_add(&share, "node_modules");
+	strv_add(&share, "sub"); /* tracked: stays its own */
+	strv_add(&share, "missing");
+	r = open_ok(dir, NULL);
+	rev = resolve_ok(r, "main");
+	for (int again = 0; again < 2; again++) {
+		sandbox_release(&sb);
+		assert_int_equal(
+			checkout_get(r, &rev, DIGEST, &share, true, NULL, NULL, &c, &err),
+			0);
+		assert_int_equal(c.shared.n, 1);
+		expect(c.dir,
+		       "cat sub/s.txt; ls -A node_modules; test -e missing || echo no;"
+		       "git status --porcelain",
+		       "s\nno");
+		assert_int_equal(checkout_views(r, &c, &sb, &err), 0);
+		assert_view(&sb, dir, harness_tmpdir(), c.home, VIEW_WRITE);
+		key = xasprintf("%s/my répo", c.home);
+		assert_true(path_exists(key)); /* a mount point */
+		free(key);
+		assert_view(&sb, dir, dir, c.dir, VIEW_WRITE);
+		modules = path_join(dir, "node_modules");
+		assert_view(&sb, dir, "node_modules", modules, VIEW_READ);
+		objects = path_join(dir, ".git/objects");
+		assert_view(&sb, dir, "/run/exitpath/objects/0", objects, VIEW_READ);
+		free(objects);
+		objects = path_join(dir, ".git/exitpath/git/objects");
+		assert_view(&sb, dir, "/run/exitpath/objects/1", objects, VIEW_READ);
+		free(objects);
+		list = path_join(c.dir, "../alternates.0");
+		objects = realpath(list, NULL);
+		assert_view(&sb, dir, ".git/objects/info/alternates", objects, VIEW_READ);
+		expect(c.dir, "cat ../alternates.0",
+		       "/run/exitpath/objects/0\n/run/exitpath/objects/1");
+		free(objects);
+		free(list);
+		free(modules);
+		run_in(c.home, "echo kept >cache");
+		checkout_release(&c);
+	}
+	/* From another place nothing is hidden; submodules borrow for themselves. */
+	run_in(harness_tmpdir(), "git init -q -b main lib; cd lib; echo l >f; git add f;"
+				 "git commit -qm 1");
+	run_in(dir, ADD "../lib m; git commit -qm sub; git worktree add -q ../wt HEAD;"
+			"cd ../wt; git -c protocol.file.allow=always submodule --quiet "
+			"update --init");
+	repo_close(r);
+	free(dir);
+	dir = at("wt");
+	r = open_ok(dir, NULL);
+	revision_free(&rev);
+	rev = resolve_ok(r, "HEAD");
+	sandbox_release(&sb);
+	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, true, NULL, NULL, &c, &err),
+			 0);
+	assert_int_equal(checkout_views(r, &c, &sb, &err), 0);
+	objects = at("my répo/.git/objects");
+	assert_view(&sb, dir, objects, objects, VIEW_READ);
+	view_at(&sb, list = path_join(dir, "m/.git/objects/info/alternates"));
+	expect(c.dir, "cat ../alternates.1 | sed 's,.*/.git/,,'",
+	       "worktrees/wt/modules/m/objects");
+	free(list);
+	free(objects);
+	checkout_release(&c);
+	strv_release(&share);
+	revision_free(&rev);
+	repo_close(r);
+	free(dir);
+}
+
 static void refuses_shares_outside(void **state)
 {
 	static const char *const cases[] = {"/etc", "..",   "a/../../b",   "",
@@ -347,8 +458,9 @@ static void refuses_shares_outside(void **state)
 		struct err err = {0};
 
 		strv_add(&share, cases[i]);
-		assert_int_equal(
-			checkout_get(r, &rev, DIGEST, &share, NULL, NULL, &c, &err), -1);
+		assert_int_equal(checkout_get(r, &rev, DIGEST, &share, false, NULL, NULL,
+					      &c, &err),
+				 -1);
 		assert_int_equal(err.kind, ERR_USAGE);
 		assert_contains(err.message, "cannot share");
 		strv_release(&share);
@@ -357,8 +469,6 @@ static void refuses_shares_outside(void **state)
 	repo_close(r);
 	free(dir);
 }
-
-#define ADD "git -c protocol.file.allow=always submodule --quiet add "
 
 static void fills_submodules(void **state)
 {
@@ -427,7 +537,8 @@ static void missing_submodule_commits_are_named(void **state)
 			"git commit -qm ahead");
 	r = open_ok(dir, NULL);
 	rev = resolve_ok(r, "main");
-	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err), -1);
+	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_USAGE);
 	assert_contains(err.message, "submodule lib: commit 123456789012");
 	assert_contains(err.hint, "git submodule update --init");
@@ -492,7 +603,8 @@ static void fetches_what_a_partial_clone_lacks(void **state)
 		rev = resolve_ok(r, "HEAD^");
 		run_in(harness_tmpdir(), "rm -rf my*");
 		assert_int_equal(
-			checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err), -1);
+			checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c, &err),
+			-1);
 		assert_contains(err.message, "this partial clone lacks objects");
 		assert_contains(err.hint, "git checkout");
 		revision_free(&rev);
@@ -518,7 +630,8 @@ static void damaged_objects_are_an_error(void **state)
 	run_in(dir,
 	       "o=$(git rev-parse main:a.c); rm -f .git/objects/$(echo $o | cut -c1-2)/"
 	       "$(echo $o | cut -c3-)");
-	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err), -1);
+	assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_ENVIRONMENT);
 	assert_contains(err.message, "cannot check out");
 	if (!err.hint[0])
@@ -566,6 +679,7 @@ int main(void)
 		HARNESS_TEST(waits_for_another_process),
 		HARNESS_TEST(many_at_once),
 		HARNESS_TEST(shares_directories),
+		HARNESS_TEST(shows_a_checkout_to_the_sandbox),
 		HARNESS_TEST(refuses_shares_outside),
 		HARNESS_TEST(fills_submodules),
 		HARNESS_TEST(missing_submodule_commits_are_named),

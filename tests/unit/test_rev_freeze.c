@@ -280,7 +280,8 @@ static void reads_its_own_read_only_repository(void **state)
 			_exit(2);
 		r = repo_open(dir, store, &err);
 		if (!r || rev_resolve(r, REV_WORKTREE, &rev, &err) < 0 ||
-		    checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err) < 0) {
+		    checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c, &err) <
+			    0) {
 			fprintf(stderr, "%s (%s)\n", err.message, err.hint);
 			_exit(3);
 		}
@@ -355,7 +356,8 @@ static void survives_a_kill(void **state)
 			setpgid(0, 0);
 			r = repo_open(dir, NULL, &err);
 			if (!r || rev_resolve(r, REV_WORKTREE, &rev, &err) < 0 ||
-			    checkout_get(r, &rev, DIGEST, NULL, NULL, NULL, &c, &err)) {
+			    checkout_get(r, &rev, DIGEST, NULL, false, NULL, NULL, &c,
+					 &err)) {
 				fprintf(stderr, "after kill %u: %s\n", i, err.message);
 				_exit(1);
 			}
