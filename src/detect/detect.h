@@ -18,7 +18,11 @@
 struct detect_run {
 	const char *dir;      /* the run's directory; also spec->dir */
 	const char *tmpdir;   /* the run's TMPDIR, empty at the start */
-	const char *checkout; /* root of the revision's checkout */
+	const char *checkout; /* root of the revision's checkout, on the machine */
+	const char *seen;     /* the same as the run sees it; NULL: as on the machine */
+	/* What the run sees of the machine, and where; prepare() may add views, below
+	 * dir nothing is needed. NULL: all, as it is. */
+	struct sandbox *sandbox;
 	bool precise; /* whole stacks, whatever they cost: the engine measures again
 			 with it when a leak has no frame of the project */
 	unsigned warmup, cycles; /* of the lifecycle */
@@ -59,5 +63,11 @@ struct detector {
 
 extern const struct detector *const detectors[]; /* NULL at the end */
 const struct detector *detector_find(const char *name);
+
+/* The checkout as the run sees it, and as its reports name it. */
+static inline const char *detect_seen(const struct detect_run *run)
+{
+	return run->seen ? run->seen : run->checkout;
+}
 
 #endif

@@ -83,37 +83,38 @@ static const char *relative_below(const char *path, const char *checkout)
 
 /* Sets f->file and f->project. */
 static void place_file(struct frame *f, const char *file, const char *module,
-		       const char *checkout)
+		       const struct source_root *root)
 {
 	CLEANUP_FREE char *clean = file ? path_clean(file) : NULL;
 	CLEANUP_FREE char *clean_module = module ? path_clean(module) : NULL;
 	const char *inside = NULL;
 
 	if (clean)
-		inside = clean[0] == '/' ? below(clean, checkout)
-					 : relative_below(clean, checkout);
+		inside = clean[0] == '/' ? below(clean, root->seen)
+					 : relative_below(clean, root->path);
 	f->file = inside ? xstrdup(inside) : TAKE_PTR(clean);
 	f->project = inside != NULL;
 	/* What a header of the system had inlined is not the project's, wherever it is.
 	 */
 	if (!inside && clean_module && (!f->file || strncmp(f->file, "/usr/", 5) != 0))
-		f->project = below(clean_module, checkout) != NULL;
+		f->project = below(clean_module, root->seen) != NULL;
 }
 
-static void add_frame(struct leak *l, const struct raw_frame *raw, const char *checkout)
+static void add_frame(struct leak *l, const struct raw_frame *raw,
+		      const struct source_root *root)
 {
 	struct frame *f = leak_frame(l);
 
 	f->line = raw->file ? raw->line : 0;
-	place_file(f, raw->file, raw->module, checkout);
+	place_file(f, raw->file, raw->module, root);
 	f->function = xstrdup(raw->function);
 	f->module = raw->module ? xstrdup(path_base(raw->module)) : NULL;
 	f->offset = raw->offset;
 }
 
 /* An address stands for a frame of each function that was inlined there. */
-static void add_frames(struct leak *l, const struct raw_frame *raw, const char *checkout,
-		       struct symbols *symbols)
+static void add_frames(struct leak *l, const struct raw_frame *raw,
+		       const struct source_root *root, struct symbols *symbols)
 {
 	const struct symbol_place *places;
 	size_t n = 0;
@@ -126,27 +127,27 @@ static void add_frames(struct leak *l, const struct raw_frame *raw, const char *
 		named.function = places[i].function;
 		named.file = places[i].file;
 		named.line = places[i].line;
-		add_frame(l, &named, checkout);
+		add_frame(l, &named, root);
 	}
 	if (!n && l->nframes < FRAMES_MAX)
-		add_frame(l, raw, checkout);
+		add_frame(l, raw, root);
 }
 
-void frames_fill(struct leak *l, const struct raw_stack *s, const char *checkout,
-		 struct symbols *symbols)
+void frames_fill(struct leak *l, const struct raw_stack *s,
+		 const struct source_root *root, struct symbols *symbols)
 {
 	for (size_t i = 0; i < s->n; i++)
-		add_frames(l, &s->frames[i], checkout, symbols);
+		add_frames(l, &s->frames[i], root, symbols);
 }
 
-char *frames_place(const struct raw_stack *s, const char *checkout,
+char *frames_place(const struct raw_stack *s, const struct source_root *root,
 		   struct symbols *symbols)
 {
 	struct leak l = {0};
 	const struct frame *f;
 	struct buf b = {0};
 
-	frames_fill(&l, s, checkout, symbols);
+	frames_fill(&l, s, root, symbols);
 	f = leak_top_frame(&l);
 	if (f && f->function)
 		buf_adds(&b, f->function);

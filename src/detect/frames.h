@@ -29,12 +29,17 @@ struct raw_frame *raw_stack_add(struct raw_stack *s);
 void raw_frame_release(struct raw_frame *f);
 void raw_stack_release(struct raw_stack *s);
 
+/* The checkout: as reports name it, and where it is on the machine. */
+struct source_root {
+	const char *seen, *path;
+};
+
 /* Adds s to l->frames. symbols NULL: nothing is looked up. */
-void frames_fill(struct leak *l, const struct raw_stack *s, const char *checkout,
-		 struct symbols *symbols);
+void frames_fill(struct leak *l, const struct raw_stack *s,
+		 const struct source_root *root, struct symbols *symbols);
 /* "f (src/a.c:12)", of the first frame of the project, else of the first that is not
  * the runtime's; "" when none is known. The caller frees. */
-char *frames_place(const struct raw_stack *s, const char *checkout,
+char *frames_place(const struct raw_stack *s, const struct source_root *root,
 		   struct symbols *symbols);
 
 #endif

@@ -45,7 +45,8 @@ static void set_options(struct lsan_run *state, struct run_spec *spec, const cha
 			const char *options)
 {
 	const char *user = env_get(&spec->env, name);
-	CLEANUP_FREE char *fault = user ? lsan_options_fault(user, spec->cwd) : NULL;
+	CLEANUP_FREE char *cwd = sandbox_outside(spec->sandbox, spec->cwd);
+	CLEANUP_FREE char *fault = user ? lsan_options_fault(user, cwd) : NULL;
 	CLEANUP_FREE char *value = user && *user && !fault
 					   ? xasprintf("%s:%s", user, options)
 					   : xstrdup(options);

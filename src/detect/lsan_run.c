@@ -32,7 +32,7 @@ static bool is_forked(const struct process_log *l)
 struct collection {
 	const struct lsan_run *state;
 	const struct run_result *result;
-	const char *checkout;
+	struct source_root root;
 	struct start_records records;
 	struct process_log *logs; /* by pid */
 	size_t nlogs;
@@ -181,7 +181,7 @@ static void add_failure(struct collection *c, const struct lsan_log *log)
 
 	if (c->probe->failed)
 		return;
-	place = frames_place(&log->error_stack, c->checkout, c->symbols);
+	place = frames_place(&log->error_stack, &c->root, c->symbols);
 	c->probe->failed = true;
 	c->probe->failure = xasprintf("%s%s%s", log->error,
 				      !*place || *place == '(' ? "" : " in ", place);
@@ -326,9 +326,7 @@ static void note_unchecked(struct collection *c)
 /* Of the repository, and built without: its leaks are not seen beside the others'. */
 static void note_bare_program(struct collection *c, const struct start_record *r)
 {
-	size_t n = strlen(c->checkout);
-
-	if (!strncmp(r->exe, c->checkout, n) && r->exe[n] == '/')
+	if (path_is_below(r->exe, c->root.seen))
 		probe_note(c->probe, xasprintf("%s is not instrumented: its heap was not "
 					       "checked",
 					       name_of(r)));
@@ -463,7 +461,7 @@ static void add_leak(struct collection *c, struct probe *p, const char *process,
 	l->process = xstrdup(process);
 	l->what = xasprintf("%" PRIu64 " bytes%s", src->bytes,
 			    src->direct ? "" : ", in a cycle");
-	frames_fill(l, &src->stack, c->checkout, c->bare ? NULL : c->symbols);
+	frames_fill(l, &src->stack, &c->root, c->bare ? NULL : c->symbols);
 	if (!c->state->named && suppressed_by_default(l)) {
 		leak_release(l);
 		p->nleaks--;
@@ -607,8 +605,8 @@ int lsan_collect(struct detect_run *run, const struct run_result *result,
 	struct collection c = {
 		.state = state,
 		.result = result,
-		.checkout = run->checkout,
-		.symbols = symbols_new(state->cwd),
+		.root = {.seen = detect_seen(run), .path = run->checkout},
+		.symbols = symbols_new(state->cwd, run->sandbox),
 		.probe = ret,
 	};
 	int rc = collect(&c, run->dir, err);

@@ -29,14 +29,15 @@ static bool is_static_elf(int fd)
 	return !loader;
 }
 
-static bool path_is_static(const char *cwd, const char *dir, size_t len, const char *name,
-			   bool *ret_found)
+static bool path_is_static(const struct run_spec *spec, const char *dir, size_t len,
+			   const char *name, bool *ret_found)
 {
 	CLEANUP_FREE char *path = len && dir[0] == '/'
 					  ? xasprintf("%.*s/%s", (int)len, dir, name)
-					  : xasprintf("%s/%.*s%s%s", cwd, (int)len, dir,
-						      len ? "/" : "", name);
-	CLEANUP_FD int fd = access(path, X_OK) == 0 ? open_regular(path, 0) : -1;
+					  : xasprintf("%s/%.*s%s%s", spec->cwd, (int)len,
+						      dir, len ? "/" : "", name);
+	CLEANUP_FREE char *outside = sandbox_outside(spec->sandbox, path);
+	CLEANUP_FD int fd = access(outside, X_OK) == 0 ? open_regular(outside, 0) : -1;
 
 	*ret_found = fd >= 0;
 	return fd >= 0 && is_static_elf(fd);
@@ -49,13 +50,13 @@ bool program_is_static(const struct run_spec *spec)
 	bool found = false, is = false;
 
 	if (name[0] == '/')
-		return path_is_static("", "/", 1, name + 1, &found);
+		return path_is_static(spec, "/", 1, name + 1, &found);
 	if (strchr(name, '/'))
-		return path_is_static(spec->cwd, "", 0, name, &found);
+		return path_is_static(spec, "", 0, name, &found);
 	for (const char *p = path ? path : "", *end; *p && !found;
 	     p = end + (*end == ':')) {
 		end = strchrnul(p, ':');
-		is = path_is_static(spec->cwd, p, (size_t)(end - p), name, &found);
+		is = path_is_static(spec, p, (size_t)(end - p), name, &found);
 	}
 	return is;
 }

@@ -5,6 +5,7 @@
 #include "detect/demangle.h"
 #include "detect/dwarf_scopes.h"
 #include "detect/elf_file.h"
+#include "model/sandbox.h"
 
 #include <search.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct module {
 
 struct symbols {
 	char *cwd;
+	struct sandbox sandbox;
 	struct module *modules;
 	size_t n, cap;
 	struct demangler *demangler;
@@ -34,11 +36,13 @@ struct symbols {
 	bool incomplete;
 };
 
-struct symbols *symbols_new(const char *cwd)
+struct symbols *symbols_new(const char *cwd, const struct sandbox *sandbox)
 {
 	struct symbols *s = xcalloc(1, sizeof(*s));
 
 	s->cwd = xstrdup(cwd);
+	if (sandbox)
+		sandbox_copy(&s->sandbox, sandbox);
 	s->demangler = demangler_new();
 	return s;
 }
@@ -70,6 +74,7 @@ void symbols_free(struct symbols *s)
 	free(s->modules);
 	demangler_free(s->demangler);
 	free(s->cwd);
+	sandbox_release(&s->sandbox);
 	free(s);
 }
 
@@ -86,7 +91,7 @@ static bool is_file_name(const char *path)
 
 static struct module *module_find(struct symbols *s, const char *path)
 {
-	CLEANUP_FREE char *full = NULL;
+	CLEANUP_FREE char *full = NULL, *outside = NULL;
 	struct module *m;
 
 	if (!is_file_name(path))
@@ -101,7 +106,8 @@ static struct module *module_find(struct symbols *s, const char *path)
 	m = VEC_ADD(s->modules, s->n, s->cap);
 	m->path = xstrdup(path);
 	full = path[0] == '/' ? xstrdup(path) : path_join(s->cwd, path);
-	m->readable = elf_file_open(&m->elf, full, &s->effort);
+	outside = sandbox_outside(&s->sandbox, full);
+	m->readable = elf_file_open(&m->elf, outside, &s->effort);
 	s->incomplete |= !m->readable;
 	if (m->elf.dwarf)
 		m->scopes = dwarf_scopes_new(m->elf.dwarf, &s->effort);

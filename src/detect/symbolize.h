@@ -12,9 +12,10 @@
 
 struct symbols; /* the files opened so far */
 
-/* cwd: where the program was started; libraries may have been linked by relative names.
- */
-struct symbols *symbols_new(const char *cwd);
+/* cwd: where the program was started, as it saw that; libraries may have been linked by
+ * relative names. sandbox: what it saw; NULL: the machine. Copied. */
+struct sandbox;
+struct symbols *symbols_new(const char *cwd, const struct sandbox *sandbox);
 void symbols_free(struct symbols *s); /* NULL is fine */
 
 struct symbol_place {

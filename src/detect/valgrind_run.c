@@ -31,7 +31,8 @@ struct document {
 struct collection {
 	const struct valgrind_run *state;
 	const struct run_result *result;
-	const char *checkout;
+	struct source_root root;
+	const struct sandbox *sandbox;
 	struct document *docs; /* by pid */
 	size_t ndocs, nleaks;
 	size_t possible_blocks, possible_bytes, dropped;
@@ -123,14 +124,16 @@ static bool was_killed(const struct collection *c)
 /* A binary in the checkout. A script is run by a program from elsewhere. */
 static bool is_project(const struct collection *c, const struct valgrind_report *r)
 {
-	CLEANUP_FREE char *path = NULL, *real = NULL, *root = realpath(c->checkout, NULL);
+	CLEANUP_FREE char *path = NULL, *real = NULL, *outside = NULL;
+	CLEANUP_FREE char *root = realpath(c->root.path, NULL);
 	char magic[4] = "";
 	size_t n = root ? strlen(root) : 0;
 
 	if (!root || !r->exe || !strchr(r->exe, '/'))
 		return false;
 	path = r->exe[0] == '/' ? xstrdup(r->exe) : path_join(c->state->cwd, r->exe);
-	real = realpath(path, NULL);
+	outside = sandbox_outside(c->sandbox, path);
+	real = realpath(outside, NULL);
 	if (real && !strncmp(real, root, n) && real[n] == '/') {
 		CLEANUP_FD int fd = open_regular(real, 0);
 
@@ -263,7 +266,7 @@ static void add_leak(struct collection *c, struct probe *p, const char *process,
 	else
 		l->what = xasprintf("%" PRIu64 " bytes%s", src->bytes,
 				    src->kind == VALGRIND_INDIRECT ? ", in a cycle" : "");
-	frames_fill(l, &src->stack, c->checkout, NULL);
+	frames_fill(l, &src->stack, &c->root, NULL);
 	leak_sign(l);
 	c->nleaks++;
 }
@@ -302,12 +305,12 @@ static void leaks_of(struct collection *c, const struct valgrind_report *r,
 }
 
 /* Those of a runtime or an interpreter, which valgrind has many of, say nothing. */
-static bool in_project_source(const struct raw_stack *s, const char *checkout)
+static bool in_project_source(const struct raw_stack *s, const struct source_root *root)
 {
 	struct leak l = {0};
 	bool found = false;
 
-	frames_fill(&l, s, checkout, NULL);
+	frames_fill(&l, s, root, NULL);
 	for (size_t i = 0; i < l.nframes; i++)
 		found |= l.frames[i].project && l.frames[i].file;
 	leak_release(&l);
@@ -319,9 +322,9 @@ static void note_errors(struct collection *c, const struct valgrind_report *r)
 	for (size_t i = 0; i < r->nerrors && c->probe->notes.n < NOTES_MAX; i++) {
 		CLEANUP_FREE char *place = NULL;
 
-		if (!in_project_source(&r->errors[i].stack, c->checkout))
+		if (!in_project_source(&r->errors[i].stack, &c->root))
 			continue;
-		place = frames_place(&r->errors[i].stack, c->checkout, NULL);
+		place = frames_place(&r->errors[i].stack, &c->root, NULL);
 		probe_note(c->probe,
 			   xasprintf("valgrind: %s%s%s, not a leak", r->errors[i].kind,
 				     *place ? " in " : "", place));
@@ -383,7 +386,8 @@ int valgrind_collect(struct detect_run *run, const struct run_result *result,
 	struct collection c = {
 		.state = state,
 		.result = result,
-		.checkout = run->checkout,
+		.root = {.seen = detect_seen(run), .path = run->checkout},
+		.sandbox = run->sandbox,
 		.probe = ret,
 	};
 	int rc = collect(&c, run->dir, err);

@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (whole.leaks[i].stack.n > FRAMES_MAX)
 			abort();
-		frames_fill(&l, &whole.leaks[i].stack, "/checkout", NULL);
+		frames_fill(&l, &whole.leaks[i].stack,
+			    &(const struct source_root){"/checkout", "/checkout"}, NULL);
 		leak_sign(&l);
 		leak_release(&l);
 	}

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP_FD int fd = memfd_create("program", MFD_CLOEXEC);
 	CLEANUP_FREE char *path = xasprintf("/proc/self/fd/%d", fd);
-	struct symbols *s = symbols_new("/");
+	struct symbols *s = symbols_new("/", NULL);
 
 	if (fd < 0 || write_all(fd, data, size) < 0)
 		abort();

@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (r.leaks[i].stack.n > FRAMES_MAX)
 			abort();
-		frames_fill(&l, &r.leaks[i].stack, "/checkout", NULL);
+		frames_fill(&l, &r.leaks[i].stack,
+			    &(const struct source_root){"/checkout", "/checkout"}, NULL);
 		leak_sign(&l);
 		leak_release(&l);
 	}

@@ -34,7 +34,8 @@ static uint64_t address(void)
 
 static void test_this_program(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s =
+		symbols_new("/", NULL);
 
 	(void)state;
 	for (int i = 0; i < 2; i++) { /* the second time from the open file */
@@ -49,7 +50,8 @@ static void test_this_program(void **state)
 
 static void test_nothing_known(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s =
+		symbols_new("/", NULL);
 	const char *text = harness_file("text", "not an object file\n");
 	CLEANUP_FREE char *fifo = path_join(harness_tmpdir(), "fifo");
 	CLEANUP_FREE char *stripped = path_join(harness_tmpdir(), "stripped");
@@ -77,7 +79,8 @@ static void test_nothing_known(void **state)
 
 static void test_a_forged_report_opens_few_files(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s =
+		symbols_new("/", NULL);
 	const struct symbol_place *p;
 
 	(void)state;
@@ -92,7 +95,8 @@ static void test_a_forged_report_opens_few_files(void **state)
 
 static void test_a_separate_debug_file(void **state)
 {
-	__attribute__((cleanup(symbols_cleanup))) struct symbols *s = symbols_new("/");
+	__attribute__((cleanup(symbols_cleanup))) struct symbols *s =
+		symbols_new("/", NULL);
 	static const char script[] = "objcopy --only-keep-debug \"$0\" p.debug && "
 				     "objcopy -S --add-gnu-debuglink=p.debug \"$0\" p && "
 				     "mkdir .debug && mv p.debug .debug/";
@@ -149,7 +153,9 @@ static void test_names(void **state)
 
 static void test_places(void **state)
 {
-	const char *checkout = harness_tmpdir();
+	/* As it is, and as a sandboxed run sees it. */
+	const struct source_root roots[] = {{harness_tmpdir(), harness_tmpdir()},
+					    {"/home/u/repo", harness_tmpdir()}};
 	static const struct {
 		const char *file, *module, *place; /* %s: the checkout */
 		bool project;
@@ -170,7 +176,10 @@ static void test_places(void **state)
 
 	(void)state;
 	harness_file("src.c", "");
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t n = 0; n < ARRAY_SIZE(cases) * ARRAY_SIZE(roots); n++) {
+		const struct source_root *root = &roots[n / ARRAY_SIZE(cases)];
+		const char *checkout = root->seen;
+		size_t i = n % ARRAY_SIZE(cases);
 		struct raw_stack s = {0};
 		struct raw_frame *raw = raw_stack_add(&s);
 		struct leak l = {0};
@@ -181,7 +190,7 @@ static void test_places(void **state)
 		raw->module =
 			cases[i].module ? xasprintf(cases[i].module, checkout) : NULL;
 #pragma GCC diagnostic pop
-		frames_fill(&l, &s, checkout, NULL);
+		frames_fill(&l, &s, root, NULL);
 		if (cases[i].place)
 			assert_string_equal(l.frames[0].file, cases[i].place);
 		assert_int_equal(l.frames[0].project, cases[i].project);
