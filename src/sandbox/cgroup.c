@@ -108,9 +108,13 @@ int cgroup_attach(const struct cgroup *c, pid_t pid)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", (int)pid);
-	for (size_t i = 0; i < c->ndirs; i++)
-		if (write(c->dirs[i].procs, text, strlen(text)) < 0)
+	for (size_t i = 0; i < c->ndirs; i++) {
+		const struct cgroup_dir *dir = &c->dirs[i];
+		int fd = !pid && dir->tasks >= 0 ? dir->tasks : dir->procs;
+
+		if (write(fd, text, strlen(text)) < 0)
 			return -1;
+	}
 	return 0;
 }
 

@@ -24,7 +24,9 @@ struct cgroup;
  * machine (out of descriptors) is -1/NULL. */
 struct cgroup *cgroup_open(struct err *err);
 enum limit_tier cgroup_tier(const struct cgroup *c);
-/* Puts a process (the zygote, before it clones anything) there. 0, or -1 with errno. */
+/* Puts a process (the zygote, before it clones anything) there. 0, or -1 with errno.
+ * pid 0: the caller, which has one thread; with v1 that takes microseconds, where moving
+ * another process takes milliseconds for each hierarchy. */
 int cgroup_attach(const struct cgroup *c, pid_t pid);
 /* Before a run: sets the caps (0: none) and notes the counters. own: processes of ours
  * in the group (zygote, init), which are not the run's. 0, or -1 with errno. */

@@ -55,10 +55,16 @@ static int write_text(int fd, const char *text)
 	return pwrite(fd, text, strlen(text), 0) < 0 ? -1 : 0;
 }
 
-int cgroup_write(const char *dir, const char *name, const char *text)
+static int open_to_write(const char *dir, const char *name)
 {
 	CLEANUP_FREE char *path = path_join(dir, name);
-	CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+int cgroup_write(const char *dir, const char *name, const char *text)
+{
+	CLEANUP_FD int fd = open_to_write(dir, name);
 
 	return fd < 0 ? -1 : write_text(fd, text);
 }
@@ -199,11 +205,8 @@ int cgroup_make(struct cgroup *c, const char *parent, bool v2)
 		return -1;
 	}
 	c->ndirs++;
-	{
-		CLEANUP_FREE char *procs = path_join(dir->path, "cgroup.procs");
-
-		dir->procs = open(procs, O_WRONLY | O_CLOEXEC);
-	}
+	dir->procs = open_to_write(dir->path, "cgroup.procs");
+	dir->tasks = v2 ? -1 : open_to_write(dir->path, "tasks");
 	if (dir->procs < 0) {
 		note_fatal(c);
 		return -1;
@@ -268,6 +271,8 @@ void cgroup_drop(struct cgroup *c)
 	for (size_t i = 0; i < c->ndirs; i++) {
 		if (c->dirs[i].procs >= 0)
 			close(c->dirs[i].procs);
+		if (c->dirs[i].tasks >= 0)
+			close(c->dirs[i].tasks);
 		remove_dir(c->dirs[i].path);
 		free(c->dirs[i].path);
 	}

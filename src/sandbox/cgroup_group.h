@@ -22,6 +22,7 @@ enum cgroup_file {
 struct cgroup_dir {
 	char *path;
 	int procs; /* its cgroup.procs */
+	int tasks; /* v1: moves one thread; -1: not there */
 };
 
 struct cgroup {
@@ -69,7 +70,8 @@ void cgroup_read_kept(const struct cgroup *c, enum cgroup_file f, char *ret_text
 		      size_t cap);
 /* Writes a limit to an open file. 0, or -1 with errno. */
 int cgroup_write_limit(int fd, uint64_t limit, const char *no_limit);
-/* -1 with errno, or 0: a process can be put there. */
+/* -1 with errno, or 0: a process was put there. To be called where it cannot be known:
+ * a move waits for all processors, some milliseconds for each group. */
 int cgroup_try_attach(struct cgroup *c);
 /* Removes the groups and closes the files; c is as new. */
 void cgroup_drop(struct cgroup *c);

@@ -108,11 +108,6 @@ static int open_v1(struct cgroup *c, const struct cgroup_world *w, struct buf *w
 		goto failed;
 	}
 	open_cpu(c, w);
-	if (cgroup_try_attach(c) < 0) {
-		buf_addf(why, "%sno process may be moved below %s: %s", sep,
-			 c->dirs[0].path, strerror(errno));
-		goto failed;
-	}
 	return 0;
 failed:
 	cgroup_drop(c);

@@ -7,6 +7,7 @@
  */
 #include "sandbox/cgroup_group.h"
 
+#include "base/fs.h"
 #include "base/macros.h"
 
 #include <errno.h>
@@ -89,7 +90,18 @@ static int open_files(struct cgroup *c, int dir)
 	return cgroup_write(path, "memory.oom.group", "1");
 }
 
-static int open_below(struct cgroup *c, const char *parent, struct buf *why, size_t from)
+/* Who moves a process must be allowed to write to the nearest group that is above both
+ * where it was and where it goes ("Delegation Containment"). */
+static int may_attach(const char *ancestor)
+{
+	CLEANUP_FREE char *path = path_join(ancestor, "cgroup.procs");
+
+	return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS);
+}
+
+/* known: parent is our own group or one above it. */
+static int open_below(struct cgroup *c, const char *parent, bool known, struct buf *why,
+		      size_t from)
 {
 	int dir;
 
@@ -102,7 +114,7 @@ static int open_below(struct cgroup *c, const char *parent, struct buf *why, siz
 	else if (open_files(c, dir) < 0)
 		because(why, from, "a group below %s lacks a file: %s", parent,
 			strerror(errno));
-	else if (cgroup_try_attach(c) < 0)
+	else if (known ? may_attach(parent) < 0 : cgroup_try_attach(c) < 0)
 		because(why, from, "no process may be moved below %s: %s", parent,
 			strerror(errno));
 	else
@@ -116,6 +128,7 @@ static int open_mount(struct cgroup *c, const struct cgroup_mount *m, const char
 {
 	CLEANUP_FREE char *dir = own ? cgroup_seen_at(m, own) : NULL;
 	size_t from = why->len, top = strlen(m->at);
+	bool known = dir != NULL;
 
 	if (m->read_only) {
 		because(why, from,
@@ -125,7 +138,7 @@ static int open_mount(struct cgroup *c, const struct cgroup_mount *m, const char
 	if (!dir)
 		dir = strdup(m->at);
 	while (dir && !c->fatal) {
-		if (!open_below(c, dir, why, from))
+		if (!open_below(c, dir, known, why, from))
 			return 0;
 		if (strlen(dir) <= top || !strrchr(dir + 1, '/'))
 			break;
