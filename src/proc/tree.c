@@ -69,6 +69,8 @@ static int parse_fields(const char *p, const char *end, struct proc_stat *ret)
 			ret->ppid = (pid_t)n;
 		else if (field == 9)
 			ret->flags = (unsigned long)n;
+		else if (field >= 14 && field <= 17)
+			ret->cpu += n;
 		else if (field == 20)
 			ret->threads = (long)n;
 		else if (field == 22)

@@ -20,10 +20,17 @@ enum usage_what { USAGE_CPU = 1, USAGE_MEMORY = 2, USAGE_DISK = 4, USAGE_PIDS = 
 
 /*
  * Adds up root's descendants, and root itself when with_root. what: USAGE_* bits, the
- * rest stays 0. memory_cap: above it shared pages are told apart (smaps_rollup is slow).
- * A process that vanishes meanwhile is left out.
+ * rest stays 0. memory_cap: above it shared pages are told apart (smaps_rollup is slow);
+ * 0: they never are. A process that vanishes meanwhile, or whose file we may not read,
+ * is left out; so is all above 4,096 processes. What root waited for counts only
+ * with_root.
  */
 void usage_read(pid_t root, int with_root, unsigned what, uint64_t memory_cap,
 		struct usage *ret);
+
+/* Pure. The number of a line "key: number" of /proc/PID/io or smaps_rollup; 0 or -1. */
+int usage_parse_line(const char *text, const char *key, uint64_t *ret);
+/* The resident pages of /proc/PID/statm. 0 or -1. */
+int usage_parse_resident(const char *text, uint64_t *ret_pages);
 
 #endif

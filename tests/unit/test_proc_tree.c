@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TAIL " S 7 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 3 0 4711 99 1\n"
+#define TAIL " S 7 42 42 0 -1 4194560 1 2 3 4 5 60 700 8000 20 0 3 0 4711 99 1\n"
 
 static void parses_any_comm(void **state)
 {
@@ -40,6 +40,7 @@ static void parses_any_comm(void **state)
 		assert_int_equal(st.state, 'S');
 		assert_int_equal(st.flags, 4194560);
 		assert_int_equal(st.threads, 3);
+		assert_int_equal(st.cpu, 8765);
 		assert_int_equal(st.start, 4711);
 	}
 }
