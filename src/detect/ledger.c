@@ -29,7 +29,8 @@ static int ledger_prepare(struct detect_run *run, struct run_spec *spec, struct 
 	const struct ledger_opts opts = {
 		.dir = run->dir,
 		.tmpdir = run->tmpdir,
-		.checkout = run->checkout,
+		.checkout = detect_seen(run),
+		.sandbox = run->sandbox,
 	};
 	struct ledger *l;
 

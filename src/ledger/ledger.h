@@ -4,7 +4,8 @@
  * The watch side runs in the supervisor (see proc/proc.h): at each exit_group it reads
  * /proc/PID and writes one JSON line; at the root's end it adds what outlives the tree:
  * live descendants, files left in the scratch TMPDIR, what processes of this run have
- * left in /tmp and /dev/shm, new System V segments. The read side parses that text.
+ * left in /tmp and /dev/shm (not sandboxed: what they were seen to name), new System V
+ * segments. The read side parses that text.
  */
 #ifndef EXITPATH_LEDGER_LEDGER_H
 #define EXITPATH_LEDGER_LEDGER_H
@@ -26,6 +27,10 @@ struct ledger_opts {
 			    descriptor to it is not reported */
 	const char *tmpdir;   /* the run's private TMPDIR, watched for leftovers */
 	const char *checkout; /* paths below it are reported relative to it */
+	/* What the run sees, see at_end of struct run_watch: the three above are the
+	 * paths that it sees. /tmp, /dev/shm and System V segments are its own then, and
+	 * all that is left there is the run's. NULL: not sandboxed. Not owned. */
+	const struct sandbox *sandbox;
 };
 /* Takes the before-snapshot of System V segments. */
 struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err);

@@ -22,14 +22,9 @@ static void sort(struct strv *s)
 		qsort(s->v, s->n, sizeof(*s->v), compare);
 }
 
-void segments_read(struct segments *s)
+static void parse_segments(const char *text, struct segments *s)
 {
-	CLEANUP(buf) struct buf text = {0};
-
-	*s = (struct segments){0};
-	if (read_file("/proc/sysvipc/shm", SYSV_CAP, &text, NULL) < 0)
-		return;
-	for (const char *line = buf_str(&text), *end; *line; line = end) {
+	for (const char *line = text, *end; *line; line = end) {
 		struct sysv_segment segment;
 
 		end = strchrnul(line, '\n');
@@ -37,6 +32,24 @@ void segments_read(struct segments *s)
 			*VEC_ADD(s->v, s->n, s->cap) = segment;
 		end += *end == '\n';
 	}
+}
+
+void segments_read(struct segments *s)
+{
+	CLEANUP(buf) struct buf text = {0};
+
+	*s = (struct segments){0};
+	if (read_file("/proc/sysvipc/shm", SYSV_CAP, &text, NULL) == 0)
+		parse_segments(buf_str(&text), s);
+}
+
+void segments_read_fd(int fd, struct segments *s)
+{
+	CLEANUP(buf) struct buf text = {0};
+
+	*s = (struct segments){0};
+	if (fd >= 0 && read_fd(fd, SYSV_CAP, &text) == 0)
+		parse_segments(buf_str(&text), s);
 }
 
 void segments_release(struct segments *s)
@@ -112,5 +125,28 @@ int leftovers_list(const char *dir, struct strv *ret, bool *ret_more)
 	walk_dir(&w, fd, "", 0);
 	sort(ret);
 	*ret_more = w.more;
+	return 0;
+}
+
+int names_in(int dir, struct strv *ret)
+{
+	/* Of its own: the offset of dir belongs to all that have it. */
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		int errnum = errno;
+
+		if (fd >= 0)
+			close(fd);
+		errno = errnum;
+		return -1;
+	}
+	while (ret->n < LEFTOVERS_CAP && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			strv_add(ret, e->d_name);
+	closedir(d);
+	sort(ret);
 	return 0;
 }

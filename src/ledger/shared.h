@@ -16,6 +16,7 @@ struct segments {
 };
 
 void segments_read(struct segments *s);
+void segments_read_fd(int fd, struct segments *s); /* fd: a /proc/sysvipc/shm */
 void segments_release(struct segments *s);
 bool segment_known(const struct segments *s, int id);
 
@@ -25,5 +26,7 @@ bool segment_known(const struct segments *s, int id);
  * is empty. ret_more: there are more than LEFTOVERS_CAP.
  */
 int leftovers_list(const char *dir, struct strv *ret, bool *ret_more);
+/* The names in a directory itself, sorted, at most LEFTOVERS_CAP. 0, or -1 with errno. */
+int names_in(int dir, struct strv *ret);
 
 #endif

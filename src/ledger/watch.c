@@ -45,6 +45,9 @@ struct pids {
 struct ledger {
 	int fd; /* the text; its offset is the supervisor's and ours */
 	char *path, *dir, *tmpdir, *checkout;
+	const struct sandbox *sandbox;
+	pid_t reaper; /* takes orphans: we, or the sandbox's init; 0: not known yet */
+	char root_name[64];
 	struct segments before;
 	struct shared_names names;
 	struct run_watch watch;
@@ -224,6 +227,18 @@ static json_t *held_list(const struct snapshot *s)
 	return list;
 }
 
+/* Of a sandboxed run it is the ancestor of all that is our child. */
+static pid_t find_reaper(const struct ledger *l, pid_t pid)
+{
+	struct proc_stat st;
+
+	if (!l->sandbox)
+		return getpid();
+	while (proc_stat_read(pid, &st) == 0 && st.ppid > 1 && st.ppid != getpid())
+		pid = st.ppid;
+	return pid;
+}
+
 static void add_exit(struct ledger *l, const struct snapshot *s, pid_t pid, int code,
 		     bool root)
 {
@@ -248,7 +263,9 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	struct ledger *l = ctx;
 
 	begin(l);
-	if (!snapshot_take(&s, pid, getpid()))
+	if (!l->reaper)
+		l->reaper = find_reaper(l, pid);
+	if (!snapshot_take(&s, pid, l->reaper))
 		return;
 	take_zombies(l, &s, pid);
 	if (root)
@@ -265,8 +282,10 @@ static void at_exit(void *ctx, pid_t pid, int code, bool root)
 	if (!snapshot_identify(&s, pid))
 		snprintf(s.exe, sizeof(s.exe), "?");
 	add_exit(l, &s, pid, code, root);
-	if (root)
+	if (root) {
+		snprintf(l->root_name, sizeof(l->root_name), "%s", s.exe);
 		canary(l);
+	}
 	flush(l);
 }
 
@@ -336,20 +355,86 @@ static void add_names(struct ledger *l)
 	}
 }
 
+static void add_segment(struct ledger *l, const struct sysv_segment *s)
+{
+	CLEANUP_JSON json_t *j = new_line("sysv");
+
+	json_put_int(j, "size", (int64_t)s->size);
+	add_line(l, j);
+}
+
+/* A view below /tmp has its mount point there. */
+static bool holds_view(const struct sandbox *s, const char *dir, const char *name)
+{
+	CLEANUP_FREE char *path = path_join(dir, name);
+
+	for (size_t i = 0; i < s->nviews; i++)
+		if (path_is_below(s->views[i].at, path))
+			return true;
+	return s->home && path_is_below(s->home, path);
+}
+
+/* What a sandboxed run has left where it alone writes; who made it is not known. */
+static void add_own_names(struct ledger *l, const char *type, enum shared_dir d, int dir)
+{
+	CLEANUP(strv) struct strv names = {0};
+
+	if (names_in(dir, &names) < 0) {
+		CLEANUP_JSON json_t *j = new_line("hidden");
+
+		json_put(j, "exe", shared_dir_path(d));
+		add_line(l, j);
+	}
+	for (size_t i = 0; i < names.n; i++) {
+		CLEANUP_JSON json_t *j = NULL;
+
+		if (holds_view(l->sandbox, shared_dir_path(d), names.v[i]))
+			continue;
+		j = new_line(type);
+		json_object_set_new(j, "name", json_text(names.v[i]));
+		json_put(j, "exe", l->root_name[0] ? l->root_name : "?");
+		add_line(l, j);
+	}
+}
+
+static void add_own_segments(struct ledger *l, int sysvipc)
+{
+	struct segments own;
+
+	segments_read_fd(sysvipc, &own);
+	for (size_t i = 0; i < own.n; i++)
+		if (!own.v[i].removed)
+			add_segment(l, &own.v[i]);
+	segments_release(&own);
+}
+
+static void add_own(struct ledger *l, const struct run_private *own)
+{
+	add_own_names(l, "tmp", SHARED_TMP, own->tmp);
+	add_own_names(l, "shm", SHARED_SHM, own->shm);
+	add_own_segments(l, own->sysvipc);
+}
+
 /* Segments name their creator: those of other programs are left out. */
 static void add_segments(struct ledger *l, const struct segments *after)
 {
 	for (size_t i = 0; i < after->n; i++) {
 		const struct sysv_segment *s = &after->v[i];
-		CLEANUP_JSON json_t *j = NULL;
 
-		if (s->removed || segment_known(&l->before, s->id) ||
-		    !has_pid(&l->exited, s->creator))
-			continue;
-		j = new_line("sysv");
-		json_put_int(j, "size", (int64_t)s->size);
-		add_line(l, j);
+		if (!s->removed && !segment_known(&l->before, s->id) &&
+		    has_pid(&l->exited, s->creator))
+			add_segment(l, s);
 	}
+}
+
+static void add_shared(struct ledger *l)
+{
+	struct segments after;
+
+	add_names(l);
+	segments_read(&after);
+	add_segments(l, &after);
+	segments_release(&after);
 }
 
 static void at_end(void *ctx, const pid_t *left, size_t nleft,
@@ -357,17 +442,15 @@ static void at_end(void *ctx, const pid_t *left, size_t nleft,
 {
 	CLEANUP_JSON json_t *j = NULL;
 	struct ledger *l = ctx;
-	struct segments after;
 
-	(void)own; /* runs are not sandboxed yet */
 	begin(l);
 	for (size_t i = 0; i < nleft; i++)
 		add_left(l, left[i]);
 	add_leftovers(l);
-	add_names(l);
-	segments_read(&after);
-	add_segments(l, &after);
-	segments_release(&after);
+	if (own)
+		add_own(l, own);
+	else
+		add_shared(l);
 	j = new_line("end");
 	json_put_int(j, "exits", (int64_t)l->exits);
 	json_put_int(j, "offset", (int64_t)(l->written + l->out.len));
@@ -375,10 +458,10 @@ static void at_end(void *ctx, const pid_t *left, size_t nleft,
 	flush(l);
 }
 
-/* /proc shows paths without symbolic links. */
-static char *resolve(const char *path)
+/* /proc shows paths without symbolic links; of a sandboxed run, as the run has them. */
+static char *resolve(const struct ledger_opts *opts, const char *path)
 {
-	char *real = realpath(path, NULL);
+	char *real = opts->sandbox ? NULL : realpath(path, NULL);
 
 	return real ? real : xstrdup(path);
 }
@@ -396,12 +479,16 @@ struct ledger *ledger_new(const struct ledger_opts *opts, struct err *err)
 	l = xcalloc(1, sizeof(*l));
 	l->fd = fd;
 	l->path = path_join(opts->dir, LEDGER_FILE);
-	l->dir = resolve(opts->dir);
-	l->tmpdir = resolve(opts->tmpdir);
-	l->checkout = resolve(opts->checkout);
-	l->watch = (struct run_watch){
-		.at_exit = at_exit, .at_end = at_end, .at_name = at_name, .ctx = l};
-	segments_read(&l->before);
+	l->dir = resolve(opts, opts->dir);
+	l->tmpdir = resolve(opts, opts->tmpdir);
+	l->checkout = resolve(opts, opts->checkout);
+	l->sandbox = opts->sandbox;
+	l->watch = (struct run_watch){.at_exit = at_exit,
+				      .at_end = at_end,
+				      .at_name = l->sandbox ? NULL : at_name,
+				      .ctx = l};
+	if (!l->sandbox)
+		segments_read(&l->before);
 	return l;
 }
 
