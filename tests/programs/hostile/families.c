@@ -2,8 +2,9 @@
  * AF_VSOCK talks to the hypervisor, AF_ALG, AF_NETLINK, AF_PACKET to the kernel. */
 #include "hostile.h"
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
-int main(int argc, char **argv)
+int main(void)
 {
 	static const struct {
 		const char *name;
@@ -15,8 +16,6 @@ int main(int argc, char **argv)
 		{"tipc", AF_TIPC, SOCK_RDM},	       {"xdp", AF_XDP, SOCK_RAW},
 	};
 
-	(void)argc;
-	(void)argv;
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		int fd = socket(table[i].family, table[i].type,
 				table[i].family == AF_INET ? 255 : 0);
@@ -25,5 +24,8 @@ int main(int argc, char **argv)
 		if (fd >= 0)
 			close(fd);
 	}
+	/* The kernel reads 32 bits of the family. */
+	report("vsock, high bits",
+	       syscall(SYS_socket, AF_VSOCK | 1L << 32, SOCK_STREAM, 0) < 0);
 	return 0;
 }
