@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 static int type_into(int fd)
 {
