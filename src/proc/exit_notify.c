@@ -11,8 +11,8 @@
 #include "proc/exit_notify.h"
 
 #include "base/fs.h"
-#include "proc/notify_filter.h"
 #include "proc/tree.h"
+#include "sandbox/notify_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,40 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* linux/seccomp.h of Linux 5.19 and 6.6 */
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
-#endif
+/* linux/seccomp.h of Linux 6.6 */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
 enum { READ_CHUNK = 4096 }; /* no page is smaller */
-
-/* Some flags are younger than the call: without WAIT_KILLABLE_RECV a signal handler
- * may interrupt the stop, and exit_group starts anew and notifies again. SPEC_ALLOW
- * keeps kernels before 5.16 from slowing the program down for having a filter. */
-static int install(struct sock_filter *filter, unsigned n)
-{
-	static const unsigned long flags[] = {
-		SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-		SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-	};
-	struct sock_fprog prog = {
-		.len = (unsigned short)n,
-		.filter = filter,
-	};
-	long fd = -1;
-
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			     flags[i] | SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
-		if (fd >= 0 || errno != EINVAL)
-			break;
-	}
-	return (int)fd;
-}
 
 static int send_fd(int socket, int fd)
 {
@@ -87,26 +60,9 @@ static int send_fd(int socket, int fd)
 
 int exit_notify_install(int socket, bool names)
 {
-	struct sock_filter filter[NOTIFY_FILTER_MAX];
-	unsigned n = notify_filter(filter, names);
-	int fd;
+	int fd = notify_filter_install(names);
 
-	if (!n || n > NOTIFY_FILTER_MAX) {
-		errno = ENOTSUP;
-		return -1;
-	}
-	fd = install(filter, n);
-	/*
-	 * Unprivileged, a filter needs no_new_privs. With CAP_SYS_ADMIN it does not, and
-	 * then we leave it alone: it takes setuid programs (sudo, ping, postgres helpers)
-	 * their privilege, and the command would behave otherwise than without us.
-	 */
-	if (fd < 0 && errno == EACCES &&
-	    prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0)
-		fd = install(filter, n);
-	if (fd < 0)
-		return -1;
-	return send_fd(socket, fd); /* the listener itself is CLOEXEC */
+	return fd < 0 ? -1 : send_fd(socket, fd);
 }
 
 int exit_notify_receive(int socket)
@@ -122,7 +78,6 @@ int exit_notify_receive(int socket)
 			     .msg_control = control.space,
 			     .msg_controllen = sizeof(control.space)};
 	struct cmsghdr *h;
-	__u64 flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
 	int fd;
 
 	if (recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
@@ -131,16 +86,19 @@ int exit_notify_receive(int socket)
 	if (!h || h->cmsg_type != SCM_RIGHTS)
 		return -1;
 	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
-	/* One process sleeps while the other works: the kernel may hand the processor
-	 * over directly. Older kernels refuse, and are slower. */
-	ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	return fd;
 }
 
 void exit_notify_init(struct exit_notify *n, int fd, pid_t root,
 		      const struct run_watch *watch)
 {
+	__u64 flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+
 	*n = (struct exit_notify){.fd = fd, .root = root, .watch = watch};
+	/* One process sleeps while the other works: the kernel may hand the processor
+	 * over directly. Older kernels refuse, and are slower. */
+	if (fd >= 0)
+		ioctl(fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 }
 
 void exit_notify_release(struct exit_notify *n)

@@ -27,6 +27,9 @@
 #include "proc/output.h"
 #include "proc/spawn.h"
 #include "proc/tree.h"
+#include "proc/watchdog.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +61,7 @@ enum slot {
 	SLOT_CHILD,
 	SLOT_CONTROL,
 	SLOT_TIMER,
+	SLOT_BOX,
 	SLOTS,
 };
 
@@ -72,10 +76,18 @@ struct supervisor {
 	int socket; /* brings the listener */
 	struct exit_notify notify;
 	struct output out, err;
-	pid_t root;
+	pid_t root; /* of the command; sandboxed: known only when it is watched */
 	bool over;
 	uint64_t started;
 	uint64_t cpu_before_us; /* of earlier runs of this process */
+	struct watchdog dog;
+	uint64_t look_at; /* when the watchdog looks next, 0: never */
+	/* Of a sandboxed run; box.init -1: it is none, or was not started. */
+	struct box box;
+	struct zygote own_zygote, *zygote;
+	struct cgroup *own_cgroup, *cgroup;
+	struct run_private private;
+	bool empty; /* none but init is left */
 	struct run_result result;
 };
 
@@ -145,7 +157,7 @@ static int prepare(struct supervisor *s, int *ret_out, int *ret_err, int *ret_so
 	if (s->children < 0 || s->timer < 0 ||
 	    open_output(s, &s->out, s->opts->out, "stdout", cap, ret_out) < 0 ||
 	    open_output(s, &s->err, s->opts->err, "stderr", cap, ret_err) < 0 ||
-	    (spec->watch &&
+	    (spec->watch && !spec->sandbox &&
 	     socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)) {
 		not_started(s, "output", errno);
 		return -1;
@@ -153,6 +165,73 @@ static int prepare(struct supervisor *s, int *ret_out, int *ret_err, int *ret_so
 	s->socket = pair[0];
 	*ret_socket = pair[1];
 	return 0;
+}
+
+static void start_plain(struct supervisor *s, const struct spawn *sp)
+{
+	s->root = spawn(sp, &s->report);
+	if (s->root < 0)
+		not_started(s, spawn_step_name(SPAWN_FORK), errno);
+	s->dog.root = getpid();
+}
+
+static void sandbox_failed(struct supervisor *s, const char *step, int errnum)
+{
+	not_started(s, step, errnum);
+	s->result.end = RUN_SANDBOX_FAILED;
+}
+
+/* The cgroup and the zygote that the caller keeps, or some for this run alone. */
+static int enter_sandbox(struct supervisor *s)
+{
+	const struct limits *l = &s->spec->limits;
+	struct err err = {0};
+
+	s->zygote = s->opts->zygote;
+	s->cgroup = s->opts->cgroup;
+	if (!s->zygote && (l->memory || l->pids || l->cpu_ms))
+		s->cgroup = s->own_cgroup = cgroup_open(&err);
+	if (!s->zygote) {
+		errno = 0;
+		if (zygote_start_in(s->spec->sandbox, s->cgroup, &s->own_zygote, &err) <
+		    0) {
+			sandbox_failed(s, "sandbox", errno ? errno : ENOTSUP);
+			return -1;
+		}
+		s->zygote = &s->own_zygote;
+	}
+	if (s->cgroup && cgroup_begin(s->cgroup, l, 2) < 0) {
+		sandbox_failed(s, "cgroup", errno);
+		return -1;
+	}
+	return 0;
+}
+
+static void start_boxed(struct supervisor *s, const struct spawn *sp)
+{
+	const struct box_request req = {
+		.argv = sp->argv,
+		.env = sp->env,
+		.cwd = sp->cwd,
+		.in = sp->in,
+		.out = sp->out,
+		.err = sp->err,
+		.watch = sp->watch,
+		.names = sp->names,
+		.discard = s->opts->discard,
+		.limits = s->spec->limits,
+	};
+
+	if (enter_sandbox(s) < 0)
+		return;
+	if (zygote_run(s->zygote, &req, &s->box) < 0) {
+		sandbox_failed(s, "zygote", errno);
+		zygote_stop(s->zygote);
+		return;
+	}
+	s->dog.root = s->box.init;
+	s->dog.with_root = true;
+	s->dog.cgroup = s->cgroup;
 }
 
 static void start(struct supervisor *s)
@@ -174,14 +253,29 @@ static void start(struct supervisor *s)
 		.names = s->spec->watch && s->spec->watch->at_name,
 		.watch_fd = socket,
 	};
+	s->dog.limits = s->spec->limits;
+	s->started = clock_us();
+	if (s->spec->sandbox)
+		start_boxed(s, &sp);
+	else
+		start_plain(s, &sp);
+	/* The sandbox's making is not the command's time. */
 	s->started = clock_us();
 	arm_timer(s->timer, s->spec->timeout_ms);
-	s->root = spawn(&sp, &s->report);
-	if (s->root < 0)
-		not_started(s, spawn_step_name(SPAWN_FORK), errno);
 	close(out);
 	close(err);
 	fd_cleanup(&socket);
+}
+
+static void root_ended(struct supervisor *s, int status)
+{
+	if (WIFSIGNALED(status)) {
+		end_run(s, RUN_SIGNALED);
+		s->result.signal = WTERMSIG(status);
+	} else {
+		end_run(s, RUN_EXITED);
+		s->result.status = WEXITSTATUS(status);
+	}
 }
 
 /* Says false when no child, and so no descendant, is left. */
@@ -197,13 +291,7 @@ static bool reap(struct supervisor *s)
 			return true;
 		if (pid != s->root || s->over)
 			continue;
-		if (WIFSIGNALED(status)) {
-			end_run(s, RUN_SIGNALED);
-			s->result.signal = WTERMSIG(status);
-		} else {
-			end_run(s, RUN_EXITED);
-			s->result.status = WEXITSTATUS(status);
-		}
+		root_ended(s, status);
 	}
 }
 
@@ -213,7 +301,87 @@ static void on_child(struct supervisor *s)
 
 	while (read(s->children, info, sizeof(info)) > 0)
 		;
-	reap(s);
+	if (!s->spec->sandbox) /* else init reaps, and the box tells */
+		reap(s);
+}
+
+static void box_started(struct supervisor *s, struct box_event *e)
+{
+	s->root = e->pid;
+	if (!s->spec->watch)
+		return;
+	exit_notify_init(&s->notify, e->fds[0], s->root, s->spec->watch);
+	e->fds[0] = -1;
+	if (s->notify.fd < 0)
+		s->result.watch_failed = true;
+}
+
+static void box_failed(struct supervisor *s, const struct box_event *e)
+{
+	if (!strcmp(e->step, "exit watch"))
+		s->result.watch_failed = true;
+	if (box_step_is_command(e->step))
+		not_started(s, e->step, e->errnum);
+	else
+		sandbox_failed(s, e->step, e->errnum);
+}
+
+static void on_box_event(struct supervisor *s, struct box_event *e)
+{
+	switch (e->kind) {
+	case BOX_PRIVATE:
+		s->private = (struct run_private){e->fds[0], e->fds[1], e->fds[2]};
+		s->dog.private_dir = e->fds[0];
+		memset(e->fds, -1, sizeof(e->fds));
+		break;
+	case BOX_STARTED:
+		box_started(s, e);
+		break;
+	case BOX_FAILED:
+		box_failed(s, e);
+		break;
+	case BOX_ENDED:
+		if (!s->over)
+			root_ended(s, e->status);
+		break;
+	case BOX_EMPTY:
+		s->empty = true;
+		break;
+	}
+}
+
+static void on_box(struct supervisor *s)
+{
+	struct box_event e;
+	int rc;
+
+	while ((rc = box_receive(&s->box, &e)) > 0) {
+		on_box_event(s, &e);
+		for (size_t i = 0; i < ARRAY_SIZE(e.fds); i++)
+			fd_cleanup(&e.fds[i]);
+	}
+	if (rc < 0) { /* init is dead, and so is the run */
+		s->empty = true;
+		close(s->box.events);
+		s->box.events = -1;
+		if (!s->over)
+			sandbox_failed(s, "init", ESRCH);
+	}
+}
+
+/* A look at the limits, when it is due. */
+static void look(struct supervisor *s)
+{
+	uint64_t now = clock_us();
+	enum run_end end;
+	int pause;
+
+	if (s->over || !s->look_at || now < s->look_at)
+		return;
+	if (watchdog_look(&s->dog, s->out.bytes + s->err.bytes, &end))
+		end_run(s, end);
+	pause = watchdog_pause_ms(&s->dog);
+	s->look_at = pause < 0 ? 0 : now + (uint64_t)pause * 1000;
 }
 
 static void on_report(struct supervisor *s)
@@ -273,10 +441,13 @@ static void step(struct supervisor *s, int timeout_ms)
 		[SLOT_CHILD] = {.fd = s->children, .events = POLLIN},
 		[SLOT_CONTROL] = {.fd = s->control, .events = POLLIN},
 		[SLOT_TIMER] = {.fd = s->over ? -1 : s->timer, .events = POLLIN},
+		[SLOT_BOX] = {.fd = s->box.events, .events = POLLIN},
 	};
 
 	if (poll(p, SLOTS, timeout_ms) <= 0)
 		return;
+	if (p[SLOT_BOX].revents)
+		on_box(s);
 	if (p[SLOT_NOTIFY].revents)
 		on_notify(s, p[SLOT_NOTIFY].revents);
 	if (p[SLOT_REPORT].revents)
@@ -285,6 +456,8 @@ static void step(struct supervisor *s, int timeout_ms)
 		output_read(&s->out);
 	if (p[SLOT_STDERR].revents)
 		output_read(&s->err);
+	if (s->dog.limits.output && s->out.bytes + s->err.bytes > s->dog.limits.output)
+		end_run(s, RUN_OVER_OUTPUT);
 	if (p[SLOT_CHILD].revents)
 		on_child(s);
 	if (p[SLOT_CONTROL].revents)
@@ -293,18 +466,24 @@ static void step(struct supervisor *s, int timeout_ms)
 		end_run(s, RUN_TIMED_OUT);
 }
 
+/* Is there more than the root was, and init? */
+static bool any_left(struct supervisor *s)
+{
+	return s->spec->sandbox ? !s->empty : reap(s);
+}
+
 static void grace(struct supervisor *s)
 {
 	uint64_t until = clock_us() + GRACE_US;
 
-	while (!s->cancelled && reap(s) && clock_us() < until)
+	while (!s->cancelled && any_left(s) && clock_us() < until)
 		step(s, GRACE_POLL_MS);
 }
 
 /* Stops the descendants and lists those that live. */
-static size_t freeze(pid_t *left)
+static size_t freeze(pid_t top, pid_t *left)
 {
-	size_t n = proc_descendants(getpid(), left, MAX_LEFT), live = 0;
+	size_t n = proc_descendants(top, left, MAX_LEFT), live = 0;
 
 	if (n > MAX_LEFT)
 		n = MAX_LEFT;
@@ -319,32 +498,63 @@ static size_t freeze(pid_t *left)
 	return live;
 }
 
-static void show_left(struct supervisor *s)
+/* Returns how many there are. */
+static size_t show_left(struct supervisor *s)
 {
 	static pid_t left[MAX_LEFT];
 	const struct run_watch *w = s->spec->watch;
+	bool boxed = s->spec->sandbox != NULL;
+	size_t n = any_left(s) ? freeze(boxed ? s->box.init : getpid(), left) : 0;
 
 	if (w && w->at_end && !s->result.watch_failed)
-		w->at_end(w->ctx, left, reap(s) ? freeze(left) : 0, NULL);
+		w->at_end(w->ctx, left, n, boxed ? &s->private : NULL);
+	return n;
+}
+
+/* What the kernel did on its own, at any time: a victim need not have been the root. */
+static void last_look(struct supervisor *s)
+{
+	enum run_end end;
+
+	if (s->look_at && watchdog_look(&s->dog, s->out.bytes + s->err.bytes, &end) &&
+	    s->result.end != RUN_CANCELLED && s->result.end != RUN_TIMED_OUT)
+		s->result.end = end;
+	if (s->result.end == RUN_SIGNALED && s->result.signal == SIGXFSZ &&
+	    s->dog.limits.disk)
+		s->result.end = RUN_OVER_DISK;
+	if (s->result.end == RUN_SIGNALED && s->result.signal == SIGXCPU &&
+	    s->dog.limits.cpu_ms)
+		s->result.end = RUN_OVER_CPU;
 }
 
 static void clean_up(struct supervisor *s)
 {
 	bool ended = s->result.end == RUN_EXITED || s->result.end == RUN_SIGNALED;
-	unsigned killed;
+	bool boxed = s->spec->sandbox != NULL;
+	size_t left = 0;
 
 	if (ended) {
 		grace(s);
-		show_left(s);
+		left = show_left(s);
 	} else if (s->result.end == RUN_TIMED_OUT) {
-		hang_write(s->spec->dir, getpid());
+		hang_write(s->spec->dir, boxed ? s->box.init : getpid());
 	}
-	if (!reap(s))
+	last_look(s);
+	if (boxed) {
+		box_kill(&s->box, &s->result.cpu_us, &s->result.peak_kib);
+		/* Whoever was killed was waited for by nobody. */
+		if (s->result.cpu_us < s->dog.cpu_us)
+			s->result.cpu_us = s->dog.cpu_us;
+	} else if (reap(s)) {
+		unsigned killed = proc_kill_descendants(getpid());
+
+		reap(s);
+		if (ended)
+			s->result.left_behind = killed;
 		return;
-	killed = proc_kill_descendants(getpid());
+	}
 	if (ended)
-		s->result.left_behind = killed;
-	reap(s);
+		s->result.left_behind = (unsigned)left;
 }
 
 static uint64_t children_cpu_us(const struct rusage *u)
@@ -358,12 +568,27 @@ static void measure(struct supervisor *s)
 	struct run_result *r = &s->result;
 	struct rusage u;
 
+	r->tier = s->dog.cgroup ? cgroup_tier(s->dog.cgroup)
+		  : s->dog.limits.memory || s->dog.limits.pids ? TIER_POLLING
+							       : TIER_NONE;
+	if (s->spec->sandbox)
+		return; /* said by the kernel when init ended */
 	/* All descendants were reaped here or by a parent that was. The peak of a tiny
 	 * program is that of our fork before its exec: the kernel keeps the maximum. */
 	if (getrusage(RUSAGE_CHILDREN, &u) < 0)
 		return;
 	r->cpu_us = children_cpu_us(&u) - s->cpu_before_us;
 	r->peak_kib = (uint64_t)u.ru_maxrss;
+}
+
+/* Until the watchdog's next look. */
+static int pause_ms(const struct supervisor *s)
+{
+	uint64_t now = clock_us();
+
+	if (!s->look_at)
+		return -1;
+	return s->look_at > now ? (int)((s->look_at - now) / 1000) + 1 : 0;
 }
 
 static void release(struct supervisor *s)
@@ -373,6 +598,13 @@ static void release(struct supervisor *s)
 	fd_cleanup(&s->report);
 	fd_cleanup(&s->socket);
 	exit_notify_release(&s->notify);
+	fd_cleanup(&s->private.tmp);
+	fd_cleanup(&s->private.shm);
+	fd_cleanup(&s->private.sysvipc);
+	if (s->own_zygote.pid > 0)
+		zygote_stop(&s->own_zygote);
+	if (s->own_cgroup)
+		cgroup_close(s->own_cgroup);
 }
 
 void supervise_run(const struct run_spec *spec, const struct supervise_opts *opts,
@@ -390,14 +622,23 @@ void supervise_run(const struct run_spec *spec, const struct supervise_opts *opt
 		.notify = {.fd = -1},
 		.out = {.pipe = -1, .file = -1},
 		.err = {.pipe = -1, .file = -1},
+		.box = {-1, -1},
+		.own_zygote = {-1, -1},
+		.private = {-1, -1, -1},
+		.dog = {.private_dir = -1},
 	};
+	int pause;
 
 	getrusage(RUSAGE_CHILDREN, &before);
 	s.cpu_before_us = children_cpu_us(&before);
 	start(&s);
-	while (!s.over)
-		step(&s, -1);
-	if (s.root > 0)
+	pause = watchdog_pause_ms(&s.dog);
+	s.look_at = pause < 0 ? 0 : s.started + (uint64_t)pause * 1000;
+	while (!s.over) {
+		step(&s, pause_ms(&s));
+		look(&s);
+	}
+	if (s.root > 0 || s.box.init > 0)
 		clean_up(&s);
 	output_finish(&s.out);
 	output_finish(&s.err);

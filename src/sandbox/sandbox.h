@@ -45,11 +45,14 @@ struct zygote {
 	int socket; /* requests; its EOF ends the zygote. CLOEXEC */
 };
 
+struct cgroup;
+
 /*
- * Starts a zygote in the sandbox and waits until its root stands. -1 with err; step and
- * errno as in struct run_result are in the message. ret_step, ret_errnum (may be NULL)
- * give them apart. The caller's signal mask and handlers may be anything.
+ * Starts a zygote in the sandbox, and in the cgroup (NULL: that of the caller), and waits
+ * until its root stands. The caller's signal mask and handlers may be anything.
  */
+int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
+		    struct zygote *ret, struct err *err);
 int zygote_start(const struct sandbox *sb, struct zygote *ret, struct err *err);
 void zygote_stop(struct zygote *z); /* kills, reaps, closes */
 
@@ -74,7 +77,7 @@ struct box {
 int zygote_run(struct zygote *z, const struct box_request *req, struct box *ret);
 
 enum box_event_kind {
-	BOX_FAILED,  /* step, errnum: before exec. Comes instead of BOX_STARTED */
+	BOX_FAILED,  /* step, errnum: nothing runs. With "exec" after BOX_STARTED */
 	BOX_PRIVATE, /* fds: run_private.tmp, shm, sysvipc. First of all */
 	BOX_STARTED, /* pid: the root, as the caller counts; fds: the listener, when watch
 		      */

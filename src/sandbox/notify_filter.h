@@ -1,9 +1,8 @@
 /*
- * The seccomp filter of the exit watch, and what the calls mean that it stops. Internal
- * to proc.
+ * The seccomp filter of the exit watch, and what the calls mean that it stops.
  */
-#ifndef EXITPATH_PROC_NOTIFY_FILTER_H
-#define EXITPATH_PROC_NOTIFY_FILTER_H
+#ifndef EXITPATH_SANDBOX_NOTIFY_FILTER_H
+#define EXITPATH_SANDBOX_NOTIFY_FILTER_H
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,6 +14,10 @@ enum { NOTIFY_FILTER_MAX = 192 }; /* instructions */
  * number of instructions; 0: nobody wrote one for this architecture.
  * Async-signal-safe. */
 unsigned notify_filter(struct sock_filter ret[NOTIFY_FILTER_MAX], bool names);
+
+/* In the child, before exec: installs the filter for it and all its descendants. The
+ * listener, CLOEXEC, or -1 with errno. Async-signal-safe. */
+int notify_filter_install(bool names);
 
 /* A call that makes a name: which arguments say where. */
 struct name_call {

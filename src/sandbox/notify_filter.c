@@ -3,14 +3,23 @@
  * bitmap of calls that are always allowed (since 5.11), and those cost nothing. open()
  * has to be looked at each time, which costs some 30 ns.
  */
-#include "proc/notify_filter.h"
+#include "sandbox/notify_filter.h"
 
 #include "base/macros.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* linux/seccomp.h of Linux 5.19 */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
 
 #define LOAD(field) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offsetof(struct seccomp_data, field))
@@ -170,4 +179,50 @@ bool notify_name_call(const struct seccomp_data *d, struct name_call *ret)
 		}
 	}
 	return false;
+}
+
+/* Some flags are younger than the call: without WAIT_KILLABLE_RECV a signal handler
+ * may interrupt the stop, and exit_group starts anew and notifies again. SPEC_ALLOW
+ * keeps kernels before 5.16 from slowing the program down for having a filter. */
+static int install(struct sock_filter *filter, unsigned n)
+{
+	static const unsigned long flags[] = {
+		SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV | SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+		SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+	};
+	struct sock_fprog prog = {
+		.len = (unsigned short)n,
+		.filter = filter,
+	};
+	long fd = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			     flags[i] | SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+		if (fd >= 0 || errno != EINVAL)
+			break;
+	}
+	return (int)fd;
+}
+
+int notify_filter_install(bool names)
+{
+	struct sock_filter filter[NOTIFY_FILTER_MAX];
+	unsigned n = notify_filter(filter, names);
+	int fd;
+
+	if (!n || n > NOTIFY_FILTER_MAX) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	fd = install(filter, n);
+	/*
+	 * Unprivileged, a filter needs no_new_privs. With CAP_SYS_ADMIN it does not, and
+	 * then we leave it alone: it takes setuid programs (sudo, ping, postgres helpers)
+	 * their privilege, and the command would behave otherwise than without us.
+	 */
+	if (fd < 0 && errno == EACCES &&
+	    prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) == 0)
+		fd = install(filter, n);
+	return fd;
 }

@@ -1,0 +1,292 @@
+/*
+ * pid 1 of a run. A command that were pid 1 itself would behave otherwise: signals
+ * without a handler do not reach pid 1, abort() ends in another status, nobody reaps.
+ *
+ * It makes the run's own mounts, gives up everything, starts the command by vfork (the
+ * zygote's memory is shared until the exec, nothing is copied), reaps what is orphaned,
+ * and stays until it is killed: with it dies the whole namespace.
+ */
+#include "sandbox/inner.h"
+#include "sandbox/notify_filter.h"
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STDIN, STDOUT, STDERR, EVENTS };
+
+struct failure {
+	const char *step;
+	int errnum;
+};
+
+static int fail(struct failure *f, const char *step)
+{
+	f->step = step;
+	f->errnum = errno;
+	return -1;
+}
+
+static void say(const struct message_request *req, enum box_event_kind kind, int status,
+		const int *fds, int nfds)
+{
+	const struct message_event e = {.kind = kind, .status = status};
+
+	message_send(req->fds[EVENTS], &e, sizeof(e), fds, nfds);
+}
+
+static void say_failed(const struct message_request *req, const struct failure *f)
+{
+	struct message_event e = {.kind = BOX_FAILED, .errnum = f->errnum};
+
+	snprintf(e.step, sizeof(e.step), "%s", f->step);
+	message_send(req->fds[EVENTS], &e, sizeof(e), NULL, 0);
+}
+
+/* A tmpfs with mount points bound to its directories: their sum is bounded. */
+static int mount_private(const struct plan *p, const struct message_request *req)
+{
+	static const struct {
+		const char *name, *at;
+		mode_t mode;
+	} dirs[] = {
+		{INNER_PRIVATE "/tmp", "/tmp", 01777},
+		{INNER_PRIVATE "/vartmp", "/var/tmp", 01777},
+		{INNER_PRIVATE "/shm", "/dev/shm", 01777},
+		{INNER_PRIVATE "/home", NULL, 0700},
+	};
+	uint64_t size = req->head.limits.disk;
+	char options[96] = "mode=0755";
+
+	if (size)
+		snprintf(options, sizeof(options), "mode=0755,size=%llu,nr_inodes=%llu",
+			 (unsigned long long)size,
+			 (unsigned long long)(size / 1024 + 64));
+	if (inner_mount("tmpfs", INNER_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, options) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		const char *at = dirs[i].at;
+
+		if (!at && p->home)
+			at = plan_string(p, p->home);
+		if (mkdir(dirs[i].name, 0700) < 0 ||
+		    chmod(dirs[i].name, dirs[i].mode) < 0)
+			return -1;
+		if (at && inner_mount(dirs[i].name, at, NULL, MS_BIND, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int mount_discard(uint32_t i, const char *at)
+{
+	char upper[64], work[64], options[256];
+
+	snprintf(upper, sizeof(upper), INNER_PRIVATE "/upper%u", i);
+	snprintf(work, sizeof(work), INNER_PRIVATE "/work%u", i);
+	if (mkdir(upper, 0755) < 0 || mkdir(work, 0755) < 0)
+		return -1;
+	snprintf(options, sizeof(options),
+		 "lowerdir=" INNER_VIEWS "/%u,upperdir=%s,workdir=%s,userxattr", i, upper,
+		 work);
+	return inner_mount("overlay", at, "overlay", MS_NOSUID | MS_NODEV, options);
+}
+
+static int mount_views(const struct plan *p, bool discard)
+{
+	for (uint32_t i = 0; i < p->nviews; i++) {
+		const struct plan_view *v = &p->views[i];
+		const char *at = plan_string(p, v->at);
+		char from[64];
+
+		snprintf(from, sizeof(from), INNER_VIEWS "/%u", i);
+		if (inner_make_point(at, v->is_dir) < 0)
+			return -1;
+		if (v->is_dir &&
+		    (v->mode == VIEW_DISCARD || (v->mode == VIEW_WRITE && discard))) {
+			if (mount_discard(i, at) < 0)
+				return -1;
+		} else if (inner_mount(from, at, NULL, MS_BIND | MS_REC, NULL) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* What was mounted for us only is out of reach, below an empty directory. */
+static int cover_inner(void)
+{
+	if (mkdir(INNER_PRIVATE "/nothing", 0555) < 0)
+		return -1;
+	return inner_mount(INNER_PRIVATE "/nothing", INNER_DIR, NULL, MS_BIND, NULL);
+}
+
+static int make_mounts(const struct plan *p, const struct message_request *req,
+		       struct failure *f)
+{
+	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+	/* The machine's root may write to /proc/sys by its number alone, whatever
+	 * capabilities it lost. */
+	if (p->is_root)
+		flags |= MS_RDONLY;
+	if (inner_mount("proc", "/proc", "proc", flags, NULL) < 0)
+		return fail(f, "mount of /proc");
+	if (mount_private(p, req) < 0)
+		return fail(f, "private directories");
+	if (mount_views(p, req->head.flags & MESSAGE_DISCARD) < 0)
+		return fail(f, "views");
+	if (cover_inner() < 0)
+		return fail(f, "cover");
+	return 0;
+}
+
+static int send_private(const struct message_request *req)
+{
+	int fds[3] = {
+		open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC),
+	};
+
+	if (fds[0] < 0 || fds[1] < 0)
+		return -1;
+	say(req, BOX_PRIVATE, 0, fds, 3);
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return 0;
+}
+
+static int confine(const struct plan *p, const struct message_request *req,
+		   struct failure *f)
+{
+	if (p->network == NETWORK_LOOPBACK && inner_loopback_up() < 0)
+		return fail(f, "loopback");
+	if (send_private(req) < 0)
+		return fail(f, "private directories");
+	if (inner_drop_capabilities() < 0)
+		return fail(f, "capabilities");
+	if (inner_landlock(p) < 0)
+		return fail(f, "Landlock");
+	if (inner_seccomp(p) < 0)
+		return fail(f, "seccomp");
+	return 0;
+}
+
+static int become_command(const struct message_request *req, struct failure *f)
+{
+	setsid();
+	if (inner_rlimits(&req->head.limits) < 0)
+		return fail(f, "rlimits");
+	inner_reset_signals();
+	for (int i = STDIN; i <= STDERR; i++)
+		if (dup2(req->fds[i], i) < 0)
+			return fail(f, "stdio");
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	umask(022);
+	if (chdir(req->cwd) < 0)
+		return fail(f, "chdir");
+	return 0;
+}
+
+/* In the child: the listener goes out before exec, which closes it here. */
+static int start_watch(const struct message_request *req, struct failure *f)
+{
+	int listener = -1;
+
+	if (req->head.flags & MESSAGE_WATCH) {
+		listener = notify_filter_install(req->head.flags & MESSAGE_NAMES);
+		if (listener < 0)
+			return fail(f, "exit watch");
+	}
+	say(req, BOX_STARTED, 0, &listener, 1);
+	return 0;
+}
+
+static _Noreturn void in_child(const struct message_request *req, struct failure *f,
+			       inner_child_fn run_child)
+{
+	if (become_command(req, f) == 0 && start_watch(req, f) == 0) {
+		if (run_child) {
+			prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
+			run_child(req);
+		}
+		exec_search(req->argv, req->env);
+		fail(f, "exec");
+	}
+	/* Not exit_group: under the exit watch it would wait for a supervisor. */
+	for (;;)
+		syscall(SYS_exit, 127);
+}
+
+/* The status of the command; it may be that there is none (-1) after f was filled. */
+static pid_t start_command(const struct message_request *req, inner_child_fn run_child,
+			   struct failure *volatile f)
+{
+	pid_t pid;
+
+	if (run_child) {
+		pid = fork();
+	} else {
+		/* The child may change what f points to: vfork shares memory. */
+		pid = vfork();
+	}
+	if (pid == 0)
+		in_child(req, f, run_child);
+	if (pid < 0)
+		fail(f, "fork");
+	return pid;
+}
+
+static _Noreturn void wait_for_end(void)
+{
+	for (;;)
+		pause();
+}
+
+static void reap_all(const struct message_request *req, pid_t root)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, __WALL);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			break;
+		if (pid == root)
+			say(req, BOX_ENDED, status, NULL, 0);
+	}
+	say(req, BOX_EMPTY, 0, NULL, 0);
+}
+
+_Noreturn void inner_init(const struct plan *p, const struct message_request *req,
+			  inner_child_fn run_child)
+{
+	static struct failure f; /* not on the stack that vfork shares */
+	pid_t root = -1;
+
+	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+	if (make_mounts(p, req, &f) == 0 && confine(p, req, &f) == 0) {
+		/* It was cleared when the credentials changed. */
+		prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+		if (req->head.argc)
+			root = start_command(req, run_child, &f);
+	}
+	if (f.step)
+		say_failed(req, &f);
+	reap_all(req, f.step ? -1 : root);
+	wait_for_end();
+}

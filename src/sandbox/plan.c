@@ -1,0 +1,88 @@
+#include "sandbox/plan.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "sandbox/filter.h"
+#include "sandbox/make_plan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int add_string(struct plan *p, const char *s, uint32_t *ret, struct err *err)
+{
+	size_t len = strlen(s) + 1;
+
+	if (len > sizeof(p->strings) - p->nstrings)
+		return err_set(err, ERR_USAGE,
+			       "sandbox: the paths of the views are too "
+			       "long together");
+	memcpy(p->strings + p->nstrings, s, len);
+	*ret = p->nstrings;
+	p->nstrings += (uint32_t)len;
+	return 0;
+}
+
+/* Absolute, and nothing that would lead elsewhere than it says. */
+static bool is_clean(const char *path)
+{
+	const char *p = path;
+
+	if (*p != '/' || !p[1])
+		return false;
+	while (*p) {
+		size_t len = strcspn(++p, "/");
+
+		if (!len || (len == 1 && p[0] == '.') ||
+		    (len == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		p += len;
+	}
+	return true;
+}
+
+static int add_view(struct plan *p, const struct sandbox_view *v, struct err *err)
+{
+	struct plan_view *to;
+	struct stat st;
+
+	if (p->nviews == PLAN_VIEWS)
+		return err_set(err, ERR_USAGE, "sandbox: more than %d views", PLAN_VIEWS);
+	if (!is_clean(v->from) || !is_clean(v->at))
+		return err_set(err, ERR_USAGE, "sandbox: `%s` cannot be seen at `%s`",
+			       v->from, v->at);
+	if (stat(v->from, &st) < 0)
+		return err_errno(err, ERR_USAGE, errno, "sandbox: %s", v->from);
+	to = &p->views[p->nviews++];
+	to->mode = (uint8_t)v->mode;
+	to->is_dir = S_ISDIR(st.st_mode);
+	if (v->mode == VIEW_DISCARD && !to->is_dir)
+		return err_set(err, ERR_USAGE, "sandbox: %s is no directory", v->from);
+	return add_string(p, v->from, &to->from, err) < 0
+		       ? -1
+		       : add_string(p, v->at, &to->at, err);
+}
+
+struct plan *plan_new(const struct sandbox *sb, struct err *err)
+{
+	struct plan *p = xcalloc(1, sizeof(*p));
+	int rc = 0;
+
+	p->nstrings = 1;
+	p->network = (uint8_t)sb->network;
+	p->is_root = geteuid() == 0;
+	if (sb->home && !is_clean(sb->home))
+		rc = err_set(err, ERR_USAGE, "sandbox: `%s` cannot be a home directory",
+			     sb->home);
+	else if (sb->home)
+		rc = add_string(p, sb->home, &p->home, err);
+	for (size_t i = 0; i < sb->nviews && rc == 0; i++)
+		rc = add_view(p, &sb->views[i], err);
+	if (rc == 0)
+		rc = filter_compile(p, err);
+	if (rc == 0)
+		return p;
+	free(p);
+	return NULL;
+}
