@@ -61,8 +61,9 @@ static struct cgroup *open_best(struct buf *why, struct err *err)
 			c->tier = versions[i]->tier;
 			goto out;
 		}
-		buf_addf(why, "%s%s: %s", why->len ? ". " : "", versions[i]->name,
-			 buf_str(&clauses));
+		if (clauses.len)
+			buf_addf(why, "%s%s: %s", why->len ? ". " : "", versions[i]->name,
+				 buf_str(&clauses));
 	}
 	if (c->fatal) {
 		err_errno(err, ERR_ENVIRONMENT, c->fatal, "cannot make a cgroup");

@@ -45,7 +45,8 @@ struct cgroup_world {
 struct cgroup_version {
 	enum limit_tier tier;
 	const char *name;
-	/* Makes the groups and opens the files. 0, or -1 with a clause added to why. */
+	/* Makes the groups and opens the files. 0, or -1 with a clause in why, which is
+	 * left empty by v1 when the machine has none. */
 	int (*open)(struct cgroup *c, const struct cgroup_world *w, struct buf *why);
 	int (*set_memory)(struct cgroup *c, uint64_t cap); /* 0, or -1 with errno */
 	const char *peak_reset; /* what is written to MEMORY_PEAK */

@@ -20,7 +20,7 @@ static bool mount_has(const struct cgroup_mount *m, const char *controller)
 }
 
 /* Makes a group in the hierarchy of a controller, or of v2 when that is NULL. Returns
- * its index, or -1 with a clause in why. */
+ * its index, or -1, with a clause in why when the controller is mounted. */
 static int make_in(struct cgroup *c, const struct cgroup_world *w, const char *controller,
 		   struct buf *why)
 {
@@ -47,9 +47,7 @@ static int make_in(struct cgroup *c, const struct cgroup_world *w, const char *c
 		buf_addf(&reason, "no group can be made in %s: %s", parent,
 			 strerror(errno));
 	}
-	if (!reason.len)
-		buf_addf(&reason, "its %s controller is not mounted", controller);
-	buf_addf(why, "%s%s", why->len ? "; " : "", buf_str(&reason));
+	buf_adds(why, buf_str(&reason));
 	return -1;
 }
 
@@ -94,17 +92,17 @@ static void open_cpu(struct cgroup *c, const struct cgroup_world *w)
 
 static int open_v1(struct cgroup *c, const struct cgroup_world *w, struct buf *why)
 {
-	const char *sep = why->len ? "; " : "";
-	int memory, pids;
+	int memory = make_in(c, w, "memory", why);
+	int pids = memory < 0 ? -1 : make_in(c, w, "pids", why);
 
-	memory = make_in(c, w, "memory", why);
-	pids = memory < 0 ? -1 : make_in(c, w, "pids", why);
+	if (memory >= 0 && pids < 0 && !why->len)
+		buf_adds(why, "its pids controller is not mounted");
 	if (memory < 0 || pids < 0)
 		goto failed;
 	if (open_memory(c, memory) < 0 ||
 	    cgroup_keep(c, CGROUP_PIDS_MAX, pids, "pids.max", O_WRONLY) < 0 ||
 	    cgroup_keep(c, CGROUP_PIDS_EVENTS, pids, "pids.events", O_RDONLY) < 0) {
-		buf_addf(why, "%sa group lacks a file: %s", sep, strerror(errno));
+		buf_addf(why, "a group lacks a file: %s", strerror(errno));
 		goto failed;
 	}
 	open_cpu(c, w);

@@ -3,7 +3,8 @@
  * names the controllers, and such a parent may hold no processes itself unless it is the
  * root of the machine (admin-guide/cgroup-v2.rst, "No Internal Process Constraint").
  * Hence the way up from our own group: below it, where nobody stands in it; beside it,
- * where the parent was delegated to our user (systemd's app.slice); or higher.
+ * where the parent was delegated to our user (systemd's app.slice); or higher. The caps
+ * of our own group do not hold there, those of the parent do.
  */
 #include "sandbox/cgroup_group.h"
 
@@ -22,22 +23,22 @@
 
 static const char *const needed[] = {"memory", "pids"};
 
-/* Clauses of why, the first of a mount: later ones are of groups further away. */
-static void PRINTF(3, 4) because(struct buf *why, size_t from, const char *fmt, ...)
+/* The first reason is the one to tell: later ones are of groups further away. */
+static void PRINTF(2, 3) because(struct buf *why, const char *fmt, ...)
 {
 	va_list ap;
 	char text[512];
 
-	if (why->len > from)
+	if (why->len)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	buf_addf(why, "%s%s", why->len ? "; " : "", text);
+	buf_adds(why, text);
 }
 
 /* 0, or -1: groups below dir cannot have the controllers. */
-static int enable_controllers(const char *dir, struct buf *why, size_t from)
+static int enable_controllers(const char *dir, struct buf *why)
 {
 	char have[LIST_MAX], given[LIST_MAX];
 
@@ -49,22 +50,20 @@ static int enable_controllers(const char *dir, struct buf *why, size_t from)
 		if (cgroup_has_word(given, needed[i]))
 			continue;
 		if (!cgroup_has_word(have, needed[i])) {
-			because(why, from, "%s is given no %s controller", dir,
-				needed[i]);
+			because(why, "%s is given no %s controller", dir, needed[i]);
 			return -1;
 		}
 		snprintf(add, sizeof(add), "+%s", needed[i]);
 		if (!cgroup_write(dir, "cgroup.subtree_control", add))
 			continue;
 		if (errno == EBUSY)
-			because(why, from,
+			because(why,
 				"processes stand in %s, so that no group below it can "
 				"have a cap: move all of them into a group below it",
 				dir);
 		else
-			because(why, from,
-				"%s/cgroup.subtree_control cannot be written: %s", dir,
-				strerror(errno));
+			because(why, "%s/cgroup.subtree_control cannot be written: %s",
+				dir, strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -100,22 +99,20 @@ static int may_attach(const char *ancestor)
 }
 
 /* known: parent is our own group or one above it. */
-static int open_below(struct cgroup *c, const char *parent, bool known, struct buf *why,
-		      size_t from)
+static int open_below(struct cgroup *c, const char *parent, bool known, struct buf *why)
 {
 	int dir;
 
-	if (enable_controllers(parent, why, from) < 0)
+	if (enable_controllers(parent, why) < 0)
 		return -1;
 	dir = cgroup_make(c, parent, true);
 	if (dir < 0)
-		because(why, from, "no group can be made in %s: %s", parent,
-			strerror(errno));
+		because(why, "no group can be made in %s: %s", parent, strerror(errno));
 	else if (open_files(c, dir) < 0)
-		because(why, from, "a group below %s lacks a file: %s", parent,
+		because(why, "a group below %s lacks a file: %s", parent,
 			strerror(errno));
 	else if (known ? may_attach(parent) < 0 : cgroup_try_attach(c) < 0)
-		because(why, from, "no process may be moved below %s: %s", parent,
+		because(why, "no process may be moved below %s: %s", parent,
 			strerror(errno));
 	else
 		return 0;
@@ -127,18 +124,18 @@ static int open_mount(struct cgroup *c, const struct cgroup_mount *m, const char
 		      struct buf *why)
 {
 	CLEANUP_FREE char *dir = own ? cgroup_seen_at(m, own) : NULL;
-	size_t from = why->len, top = strlen(m->at);
+	size_t top = strlen(m->at);
 	bool known = dir != NULL;
 
 	if (m->read_only) {
-		because(why, from,
-			"%s is read-only (a container can be given it writable)", m->at);
+		because(why, "%s is read-only (a container can be given it writable)",
+			m->at);
 		return -1;
 	}
 	if (!dir)
 		dir = strdup(m->at);
 	while (dir && !c->fatal) {
-		if (!open_below(c, dir, known, why, from))
+		if (!open_below(c, dir, known, why))
 			return 0;
 		if (strlen(dir) <= top || !strrchr(dir + 1, '/'))
 			break;
@@ -160,19 +157,18 @@ static bool in_v1(const struct cgroup_world *w, const char *controller)
 static int open_v2(struct cgroup *c, const struct cgroup_world *w, struct buf *why)
 {
 	CLEANUP_FREE char *own = cgroup_own_path(buf_str(&w->own), NULL);
-	size_t from = why->len;
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
 		if (in_v1(w, needed[i]))
-			because(why, from,
+			because(why,
 				"the %s controller is with cgroup v1 on this machine",
 				needed[i]);
-	if (why->len > from)
+	if (why->len)
 		return -1;
 	for (size_t i = 0; i < w->mounts.n && !c->fatal; i++)
 		if (w->mounts.v[i].v2 && !open_mount(c, &w->mounts.v[i], own, why))
 			return 0;
-	because(why, from, "it is not mounted");
+	because(why, "it is not mounted");
 	return -1;
 }
 

@@ -256,8 +256,10 @@ static void counts_files_in_memory(void **state)
 	(void)state;
 	assert_int_equal(cgroup_begin(c, &l, 1), 0);
 	status = run_in(c, hog_of_files);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 97)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 97) {
+		cgroup_close(c);
 		skip(); /* no /dev/shm here */
+	}
 	assert_true(WIFSIGNALED(status));
 	cgroup_usage(c, &u);
 	assert_true(u.oom_kills >= 1);
@@ -476,8 +478,6 @@ static void explains(void **state)
 		assert_string_equal(why, "");
 	else
 		assert_non_null(strstr(why, "cgroup v2: "));
-	if (tier == TIER_POLLING)
-		assert_non_null(strstr(why, "cgroup v1: "));
 	assert_int_equal(groups_left(getpid()), 0);
 }
 
@@ -500,8 +500,8 @@ static int as_nobody(void)
 	if (u.cpu_us || u.memory || u.oom_kills)
 		return 4;
 	cgroup_close(c);
-	if (cgroup_explain(&why) != TIER_POLLING || !strstr(why, "cgroup v1: ") ||
-	    !strstr(why, "cgroup v2: "))
+	if (cgroup_explain(&why) != TIER_POLLING || !strstr(why, "cgroup v2: ") ||
+	    !strstr(why, "as root"))
 		return 5;
 	print_message("# as nobody: %s\n", why);
 	fflush(NULL);
@@ -510,10 +510,13 @@ static int as_nobody(void)
 
 static void polls_where_nothing_is_allowed(void **state)
 {
-	pid_t pid = fork();
+	pid_t pid;
 	int status;
 
 	(void)state;
+	if (geteuid() != 0)
+		skip(); /* something may have been delegated to us */
+	pid = fork();
 	if (pid == 0)
 		_exit(as_nobody());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
