@@ -1,5 +1,7 @@
 #include "model/limits.h"
 
+#include <string.h>
+
 static const char *const names[TIERS] = {
 	[TIER_NONE] = "none",
 	[TIER_POLLING] = "polling",
@@ -10,4 +12,12 @@ static const char *const names[TIERS] = {
 const char *limit_tier_name(enum limit_tier t)
 {
 	return names[t];
+}
+
+enum limit_tier limit_tier_parse(const char *name)
+{
+	for (int t = TIER_NONE; t < TIERS; t++)
+		if (!strcmp(names[t], name))
+			return (enum limit_tier)t;
+	return TIER_NONE;
 }

@@ -32,5 +32,7 @@ enum limit_tier {
 	TIERS,
 };
 const char *limit_tier_name(enum limit_tier t); /* "cgroup v2", "polling" … */
+/* TIER_NONE for an unknown name. */
+enum limit_tier limit_tier_parse(const char *name);
 
 #endif

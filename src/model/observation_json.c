@@ -107,6 +107,7 @@ static json_t *run_to_json(const struct run_result *r)
 	json_put_bool(j, "stderr_cut", r->stderr_cut);
 	json_put_int(j, "left_behind", r->left_behind);
 	json_put_bool(j, "watch_failed", r->watch_failed);
+	json_put(j, "limit_tier", limit_tier_name(r->tier));
 	return j;
 }
 
@@ -145,6 +146,7 @@ static bool run_from_json(const json_t *j, struct run_result *ret)
 	ret->stderr_cut = json_get_bool(j, "stderr_cut", false);
 	ret->left_behind = json_get_unsigned(j, "left_behind");
 	ret->watch_failed = json_get_bool(j, "watch_failed", false);
+	ret->tier = limit_tier_parse(json_get(j, "limit_tier", ""));
 	return true;
 }
 

@@ -79,6 +79,7 @@ void result_release(struct result *r)
 	free(r->exitpath_version);
 	free(r->config_digest);
 	free(r->isolation);
+	free(r->limit_tier);
 	free(r->repository);
 	revision_release(&r->base);
 	revision_release(&r->candidate);

@@ -72,7 +72,8 @@ struct result {
 	uint64_t duration_us;
 	char *exitpath_version;
 	char *config_digest;
-	char *isolation;  /* "none" until the sandbox lands */
+	char *isolation;  /* "sandbox" or "none" */
+	char *limit_tier; /* the weakest by which limits were enforced; NULL: no run */
 	char *repository; /* file name of the repository's directory */
 	struct revision_info base, candidate;
 	char *setup, *suite;

@@ -147,6 +147,7 @@ json_t *result_to_json(const struct result *r)
 	json_put(j, "exitpath_version", r->exitpath_version);
 	json_put(j, "config_digest", r->config_digest);
 	json_put(j, "isolation", r->isolation);
+	json_put(j, "limit_tier", r->limit_tier);
 	json_put(j, "repository", r->repository);
 	json_object_set_new(j, "base", revision_to_json(&r->base));
 	json_object_set_new(j, "candidate", revision_to_json(&r->candidate));
@@ -169,6 +170,7 @@ static void read_header(const json_t *j, struct result *r)
 	r->exitpath_version = json_get_dup(j, "exitpath_version");
 	r->config_digest = json_get_dup(j, "config_digest");
 	r->isolation = json_get_dup(j, "isolation");
+	r->limit_tier = json_get_dup(j, "limit_tier");
 	r->repository = json_get_dup(j, "repository");
 	revision_from_json(json_object_get(j, "base"), &r->base);
 	revision_from_json(json_object_get(j, "candidate"), &r->candidate);

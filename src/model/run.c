@@ -59,6 +59,11 @@ bool run_result_over_limit(const struct run_result *r)
 	return r->end >= RUN_OVER_CPU && r->end <= RUN_OVER_DISK;
 }
 
+bool run_result_late(const struct run_result *r)
+{
+	return r->end == RUN_TIMED_OUT || r->end == RUN_OVER_CPU;
+}
+
 bool run_result_passed(const struct run_result *r)
 {
 	return r->end == RUN_EXITED && r->status == 0;
@@ -81,15 +86,15 @@ char *run_result_describe(const struct run_result *r)
 	case RUN_LOST:
 		return xstrdup("lost: its supervisor was killed");
 	case RUN_OVER_CPU:
-		return xstrdup("stopped: it used up its CPU time");
+		return xstrdup("used up its CPU time");
 	case RUN_OVER_MEMORY:
 		return xstrdup("killed for memory");
 	case RUN_OVER_PIDS:
-		return xstrdup("stopped: it reached its limit of processes");
+		return xstrdup("reached its limit of processes");
 	case RUN_OVER_OUTPUT:
-		return xstrdup("stopped: it wrote more output than it may");
+		return xstrdup("wrote more output than it may");
 	case RUN_OVER_DISK:
-		return xstrdup("stopped: it wrote more to disk than it may");
+		return xstrdup("wrote more to disk than it may");
 	case RUN_SANDBOX_FAILED:
 		return xasprintf("not sandboxed: %s: %s", r->step, strerror(r->errnum));
 	case RUN_ENDS:

@@ -85,7 +85,8 @@ struct run_result {
 
 bool run_result_passed(const struct run_result *r); /* it exited, with 0 */
 bool run_result_over_limit(const struct run_result *r);
-const char *run_end_name(enum run_end e); /* "exited", "signaled", … */
+bool run_result_late(const struct run_result *r); /* out of time, wall or CPU */
+const char *run_end_name(enum run_end e);	  /* "exited", "signaled", … */
 /* The word of `exitpath run`: "exit", "signal", "wall", "cpu", "oom" … */
 const char *run_verdict_name(enum run_end e);
 /* "exit 1", "killed by SIGABRT", "timed out after 60 s" … The caller frees. */

@@ -443,6 +443,13 @@ static void write_text(const struct result *r, const struct report_opts *opts,
 	buf_addc(out, '\n');
 	add_revision(&p, "base", &r->base);
 	add_revision(&p, "candidate", &r->candidate);
+	if (opts->verbose && r->isolation) {
+		buf_adds(out, "isolation  ");
+		escape_line(out, r->isolation);
+		buf_adds(out, r->limit_tier ? ", limits by " : "");
+		escape_line(out, r->limit_tier ? r->limit_tier : "");
+		buf_addc(out, '\n');
+	}
 	if (r->run_id) {
 		buf_adds(out, "evidence   ");
 		escape_line(out, r->run_id);

@@ -1,4 +1,4 @@
-/* The allowlisted summary of one check: sixteen keys, nothing else (DESIGN §8). */
+/* The allowlisted summary of one check: these keys, nothing else (DESIGN §8). */
 #include "store/internal.h"
 
 #include "base/mem.h"
@@ -16,6 +16,7 @@ static const char *const keys[] = {
 	"leaked_units",	   "top_frame",
 	"duration_ms",	   "baseline_artifact",
 	"result_artifact", "config_digest",
+	"isolation",	   "limit_tier",
 };
 
 static void put(json_t *j, const struct result *r, const char *key, const char *value)
@@ -103,6 +104,8 @@ json_t *evidence_summary(const struct result *r, const struct check *c)
 	put(j, r, "baseline_artifact", first(&c->base_artifacts));
 	put(j, r, "result_artifact", first(&c->candidate_artifacts));
 	put(j, r, "config_digest", r->config_digest);
+	put(j, r, "isolation", r->isolation);
+	put(j, r, "limit_tier", r->limit_tier);
 	return j;
 }
 

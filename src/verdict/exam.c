@@ -12,13 +12,14 @@ static bool is_not_found(const struct run_result *r)
 
 static bool is_broken(const struct run_result *r)
 {
-	return r->end == RUN_LOST || r->watch_failed ||
+	return r->end == RUN_LOST || r->end == RUN_SANDBOX_FAILED || r->watch_failed ||
 	       (r->end == RUN_NOT_STARTED && !is_not_found(r));
 }
 
 static bool is_failed(const struct cycle *c)
 {
 	return c->run.end == RUN_SIGNALED ||
+	       (run_result_over_limit(&c->run) && !run_result_late(&c->run)) ||
 	       (c->run.end == RUN_EXITED && (c->run.status != 0 || c->failed));
 }
 
@@ -37,7 +38,7 @@ void runs_init(struct runs *s, const char *name, const struct observation *o)
 	s->measured = o->nmeasured;
 	for (size_t i = 0; i < o->ncycles; i++) {
 		const struct cycle *c = &o->cycles[i];
-		bool late = c->run.end == RUN_TIMED_OUT;
+		bool late = run_result_late(&c->run);
 
 		s->complete += c->measured && c->state == PROBE_COMPLETE;
 		s->failed += is_failed(c);

@@ -12,7 +12,8 @@
 struct runs {
 	const char *name;
 	size_t n, measured, complete; /* complete: measured, and the probe is complete */
-	size_t failed, timed_out;
+	size_t failed, timed_out;     /* failed: also over a limit, but for that of CPU
+					 time, which counts as timed out */
 	const struct cycle *first_failed, *first_timed_out;
 	const struct cycle *not_found, *broken, *cancelled;
 	const struct cycle *in_state[PROBE_INTERRUPTED + 1];

@@ -39,6 +39,12 @@ bool rule_machinery_broken(struct exam *e, struct check *ret)
 				  strerror(s->broken->run.errnum)),
 			"see whether the set-up or an earlier run removes the checkout; "
 			"--fresh makes it anew");
+	if (s->broken->run.end == RUN_SANDBOX_FAILED)
+		return exam_decide(ret, OUTCOME_HARNESS_ERROR,
+				   xasprintf("%s was not run on %s: %s.",
+					     e->in->lifecycle->name, s->name, how),
+				   "see what is missing: exitpath doctor; or go without: "
+				   "--isolation none");
 	if (s->broken->run.watch_failed)
 		return exam_decide(
 			ret, OUTCOME_HARNESS_ERROR,
@@ -83,15 +89,30 @@ bool rule_base_not_found(struct exam *e, struct check *ret)
 		"and must build the command there");
 }
 
+static const char *const wider_limits =
+	"if it only needs more, raise `limits` in the contract";
+
 /* 126 and 127 are the shell's: it found no command, or could not run it. */
-static const char *shell_hint(const struct cycle *c)
+static const char *base_hint(const struct cycle *c)
 {
+	if (run_result_over_limit(&c->run))
+		return wider_limits;
 	if (c->run.end == RUN_EXITED && (c->run.status == 127 || c->run.status == 126))
 		return "add or mend --setup CMD: the shell could not run the command in "
 		       "a "
 		       "fresh checkout of base";
 	return "make the command pass on base, or choose a base that does with --base "
 	       "REV";
+}
+
+static const char *late_hint(const struct cycle *c, bool on_base)
+{
+	if (run_result_over_limit(&c->run))
+		return wider_limits;
+	return on_base ? "read hang.txt among base's artifacts; if it only needs longer, "
+			 "raise --timeout"
+		       : "read hang.txt among the artifacts; if it only needs longer, "
+			 "raise --timeout";
 }
 
 static bool base_late(struct exam *e, struct check *ret)
@@ -101,12 +122,10 @@ static bool base_late(struct exam *e, struct check *ret)
 	CLEANUP_FREE char *how = describe_cycle(b->first_timed_out);
 
 	if (always)
-		return exam_decide(
-			ret, OUTCOME_BASELINE_INVALID,
-			xasprintf("%s never ends well on base: it %s.",
-				  e->in->lifecycle->name, how),
-			"read hang.txt among base's artifacts; if it only needs longer, "
-			"raise --timeout");
+		return exam_decide(ret, OUTCOME_BASELINE_INVALID,
+				   xasprintf("%s never ends well on base: it %s.",
+					     e->in->lifecycle->name, how),
+				   late_hint(b->first_timed_out, true));
 	ret->retry = may_retry(e);
 	return exam_decide(
 		ret, OUTCOME_INCONCLUSIVE,
@@ -114,8 +133,7 @@ static bool base_late(struct exam *e, struct check *ret)
 			  "possible.",
 			  e->in->lifecycle->name, how, b->timed_out, b->n,
 			  e->candidate.timed_out ? ", and on the candidate as well" : ""),
-		"read hang.txt among the artifacts; if it only needs longer, raise "
-		"--timeout");
+		late_hint(b->first_timed_out, false));
 }
 
 bool rule_base_failing(struct exam *e, struct check *ret)
@@ -134,7 +152,7 @@ bool rule_base_failing(struct exam *e, struct check *ret)
 			xasprintf("%s fails on base in %zu of %zu cycles: %s. Nothing "
 				  "can be blamed on the patch.",
 				  e->in->lifecycle->name, b->failed, b->n, how),
-			shell_hint(b->first_failed));
+			base_hint(b->first_failed));
 	ret->retry = may_retry(e);
 	return exam_decide(
 		ret, OUTCOME_INCONCLUSIVE,
@@ -170,18 +188,21 @@ static bool candidate_late(struct exam *e, struct check *ret)
 {
 	const struct runs *c = &e->candidate;
 	CLEANUP_FREE char *how = describe_cycle(c->first_timed_out);
+	bool cpu = run_result_over_limit(&c->first_timed_out->run);
 
-	strv_add(&ret->notes,
-		 "hang.txt among the candidate's artifacts holds state, wait "
-		 "channel and open handles of what hung");
+	if (!cpu)
+		strv_add(&ret->notes,
+			 "hang.txt among the candidate's artifacts holds state, wait "
+			 "channel and open handles of what hung");
 	ret->retry = c->timed_out < c->n && may_retry(e);
 	return exam_decide(
 		ret, OUTCOME_INCONCLUSIVE,
 		xasprintf("%s exits on base, and on the candidate it %s in %zu of %zu "
 			  "cycles.",
 			  e->in->lifecycle->name, how, c->timed_out, c->n),
-		"read hang.txt among the candidate's artifacts: it shows where the "
-		"process stood");
+		cpu ? wider_limits
+		    : "read hang.txt among the candidate's artifacts: it shows where the "
+		      "process stood");
 }
 
 bool rule_candidate_failing(struct exam *e, struct check *ret)
@@ -200,7 +221,11 @@ bool rule_candidate_failing(struct exam *e, struct check *ret)
 			xasprintf("%s passes on base and fails on the candidate in %zu "
 				  "of %zu cycles: %s.",
 				  e->in->lifecycle->name, c->failed, c->n, how),
-			"read the output among the candidate's artifacts");
+			run_result_over_limit(&c->first_failed->run)
+				? "base keeps within the limits of the contract: see "
+				  "what the candidate uses, and raise them only if it "
+				  "has to have more"
+				: "read the output among the candidate's artifacts");
 	next = more_cycles(e);
 	ret->retry = may_retry(e);
 	return exam_decide(

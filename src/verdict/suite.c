@@ -11,7 +11,7 @@ static bool not_found(const struct run_result *r)
 
 static bool machinery_failed(const struct run_result *r)
 {
-	return r->end == RUN_LOST || r->watch_failed ||
+	return r->end == RUN_LOST || r->end == RUN_SANDBOX_FAILED || r->watch_failed ||
 	       (r->end == RUN_NOT_STARTED && !not_found(r));
 }
 
@@ -39,7 +39,10 @@ static bool verdict_machinery(const char *what, const struct run_result *base,
 			decide(ret, OUTCOME_HARNESS_ERROR,
 			       xasprintf("The %s on %s could not be run: %s.", what,
 					 names[i], how),
-			       "see what is missing: exitpath doctor");
+			       runs[i]->end == RUN_SANDBOX_FAILED
+				       ? "see what is missing: exitpath doctor; or go "
+					 "without: --isolation none"
+				       : "see what is missing: exitpath doctor");
 			return true;
 		}
 		if (runs[i]->end == RUN_CANCELLED) {
@@ -72,14 +75,14 @@ void verdict_setup(const struct run_result *base, const struct run_result *candi
 				 "the "
 				 "patch.",
 				 how),
-		       base->end == RUN_TIMED_OUT
+		       run_result_late(base)
 			       ? "give the set-up more time, or mend it with --setup CMD"
 			       : "mend the command with --setup CMD, or choose a base "
 				 "that "
 				 "builds with --base REV");
 	} else if (!candidate) {
 		not_run("set-up", ret);
-	} else if (candidate->end == RUN_TIMED_OUT) {
+	} else if (run_result_late(candidate)) {
 		CLEANUP_FREE char *how = run_result_describe(candidate);
 
 		decide(ret, OUTCOME_INCONCLUSIVE,
@@ -129,17 +132,17 @@ static void suite_failed(const struct run_result *base,
 void verdict_suite(const struct run_result *base, const struct run_result *candidate,
 		   struct check *ret)
 {
-	bool base_late = base && base->end == RUN_TIMED_OUT;
+	bool base_late = base && run_result_late(base);
 
 	ret->target = xstrdup("suite");
 	if (verdict_machinery("suite", base, candidate, ret))
 		return;
 	if (!candidate) {
 		not_run("suite", ret);
-	} else if (base_late || candidate->end == RUN_TIMED_OUT) {
+	} else if (base_late || run_result_late(candidate)) {
 		CLEANUP_FREE char *how =
 			run_result_describe(base_late ? base : candidate);
-		bool both = base_late && candidate->end == RUN_TIMED_OUT;
+		bool both = base_late && run_result_late(candidate);
 
 		decide(ret, OUTCOME_INCONCLUSIVE,
 		       xasprintf("The suite on %s %s.",

@@ -11,7 +11,7 @@ recorded() {
   recorded
   run "$EXITPATH_BIN" evidence show run-1
   keys=$(sed -n '/^---$/q; s/:.*//p' <<<"$output" | paste -sd' ')
-  [ "$keys" = "schema_version run_id revision test_target detector detector_version attempt outcome exit_code leak_kind leaked_units top_frame duration_ms baseline_artifact result_artifact config_digest" ]
+  [ "$keys" = "schema_version run_id revision test_target detector detector_version attempt outcome exit_code leak_kind leaked_units top_frame duration_ms baseline_artifact result_artifact config_digest isolation limit_tier" ]
   grep -qx 'schema_version: leak-evidence-v1' <<<"$output"
   grep -qx 'run_id: run-1' <<<"$output"
   grep -qx 'leak_kind: heap' <<<"$output"

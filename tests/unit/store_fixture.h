@@ -56,7 +56,8 @@ static inline void fixture_result(struct result *r, char *take_id)
 	r->started = xstrdup("2026-11-30T20:11:00Z");
 	r->exitpath_version = xstrdup("0.1.0");
 	r->config_digest = xstrdup(DIGEST);
-	r->isolation = xstrdup("none");
+	r->isolation = xstrdup("sandbox");
+	r->limit_tier = xstrdup("cgroup v2");
 	r->repository = xstrdup("project");
 	r->base.commit = xstrdup(COMMIT_A);
 	r->candidate.commit = xstrdup(COMMIT_B);

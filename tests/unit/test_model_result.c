@@ -96,6 +96,7 @@ static void random_result(uint64_t *seed, struct result *r)
 	r->exitpath_version = random_text(seed);
 	r->config_digest = random_text(seed);
 	r->isolation = random_text(seed);
+	r->limit_tier = random_text(seed);
 	r->repository = random_text(seed);
 	random_revision(seed, &r->base);
 	random_revision(seed, &r->candidate);

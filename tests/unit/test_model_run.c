@@ -61,6 +61,10 @@ static void describes(void **state)
 		{{.end = RUN_NOT_STARTED, .step = "exec", .errnum = ENOENT},
 		 "could not be started: exec: No such file or directory"},
 		{{.end = RUN_CANCELLED}, "cancelled"},
+		{{.end = RUN_OVER_CPU}, "used up its CPU time"},
+		{{.end = RUN_OVER_MEMORY}, "killed for memory"},
+		{{.end = RUN_SANDBOX_FAILED, .step = "pivot_root", .errnum = EPERM},
+		 "not sandboxed: pivot_root: Operation not permitted"},
 		{{.end = RUN_LOST}, "lost: its supervisor was killed"},
 	};
 

@@ -158,7 +158,8 @@ static void make_result(const struct scene *s, struct result *r)
 	r->duration_us = 842000;
 	r->exitpath_version = xstrdup("0.1.0");
 	r->config_digest = xstrdup("sha256:7c2f9a");
-	r->isolation = xstrdup("none");
+	r->isolation = xstrdup("sandbox");
+	r->limit_tier = xstrdup("cgroup v2");
 	r->repository = xstrdup("worker");
 	r->base.name = xstrdup("main");
 	r->base.commit = xstrdup("1f0e3dad99908345f7439f8ffabdffc4f0a3b2c1");

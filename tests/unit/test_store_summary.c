@@ -127,8 +127,10 @@ static void text_has_the_designed_form(void **state)
 		      "duration_ms: 842\n"
 		      "baseline_artifact: artifacts/worker_shutdown/lsan/base.json\n"
 		      "result_artifact: " ARTIFACT "\n"
-		      "config_digest: " DIGEST "\n");
-	assert_int_equal(json_object_size(j), 16);
+		      "config_digest: " DIGEST "\n"
+		      "isolation: sandbox\n"
+		      "limit_tier: cgroup v2\n");
+	assert_int_equal(json_object_size(j), 18);
 }
 
 static void absent_values_are_none(void **state)

@@ -13,6 +13,7 @@
  *
  *   o ok           f exit 1        s SIGABRT      a detector saw a failure
  *   7 exit 127     t timed out     x not found    q seccomp failed
+ *   over the limit of m memory, p processes, > output, d disk, C CPU; z no sandbox
  *   w watch failed l lost          c cancelled    n not fitting
  *   S silent       U unparsed      F forced exit  i interrupted, exit 0
  *   e forced exit with exit 1
@@ -61,6 +62,20 @@ static void end_as(char c, struct run_result *run, struct probe *p)
 	case 't':
 		run->end = RUN_TIMED_OUT;
 		run->wall_us = 60000000;
+		p->state = PROBE_INTERRUPTED;
+		break;
+	case 'm':
+	case 'p':
+	case '>':
+	case 'd':
+	case 'C':
+	case 'z':
+		run->end = c == 'm'   ? RUN_OVER_MEMORY
+			   : c == 'p' ? RUN_OVER_PIDS
+			   : c == '>' ? RUN_OVER_OUTPUT
+			   : c == 'd' ? RUN_OVER_DISK
+			   : c == 'C' ? RUN_OVER_CPU
+				      : RUN_SANDBOX_FAILED;
 		p->state = PROBE_INTERRUPTED;
 		break;
 	case 'x':
@@ -276,6 +291,15 @@ static void how_runs_end(void **state)
 		{"eeee", OK, .outcome = OUTCOME_BASELINE_INVALID},
 		/* base times out */
 		{"tttt", OK, .outcome = OUTCOME_BASELINE_INVALID, .next = "--timeout"},
+		{"m", "", .outcome = OUTCOME_BASELINE_INVALID,
+		 .says = "killed for memory", .next = "`limits`"},
+		{"p", OK, .outcome = OUTCOME_BASELINE_INVALID, .next = "`limits`"},
+		{"C", "", .outcome = OUTCOME_BASELINE_INVALID, .says = "its CPU time",
+		 .next = "`limits`"},
+		{"C", "C", .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .next = "`limits`"},
+		{"z", "", .outcome = OUTCOME_HARNESS_ERROR, .says = "was not run on base",
+		 .next = "--isolation none"},
 		{"t", "", .outcome = OUTCOME_BASELINE_INVALID},
 		{"tttt", "tttt", .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
 		 .says = "on the candidate as well"},
@@ -294,6 +318,18 @@ static void how_runs_end(void **state)
 		{OK, "tttt", .outcome = OUTCOME_INCONCLUSIVE,
 		 .says = "timed out after 60 s", .next = "hang.txt"},
 		{OK, "t", .outcome = OUTCOME_INCONCLUSIVE},
+		{OK, "m", .outcome = OUTCOME_BEHAVIOR_FAILED, .says = "killed for memory",
+		 .next = "limits of the contract"},
+		{OK, "p", .outcome = OUTCOME_BEHAVIOR_FAILED,
+		 .says = "its limit of processes"},
+		{OK, ">", .outcome = OUTCOME_BEHAVIOR_FAILED,
+		 .says = "more output than it may"},
+		{OK, "d", .outcome = OUTCOME_BEHAVIOR_FAILED, .says = "more to disk"},
+		{OK, "om", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
+		{OK, "C", .outcome = OUTCOME_INCONCLUSIVE, .says = "it used up its CPU",
+		 .next = "`limits`"},
+		{OK, "z", .outcome = OUTCOME_HARNESS_ERROR,
+		 .says = "not run on the candidate", .next = "--isolation none"},
 		{OK, "ooto", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
 		{OK, "fftf", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
 	};

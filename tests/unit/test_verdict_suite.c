@@ -7,18 +7,16 @@
 #include <signal.h>
 #include <string.h>
 
-static const struct run_result ok = {.end = RUN_EXITED},
-			       fails = {.end = RUN_EXITED, .status = 2},
-			       crashes = {.end = RUN_SIGNALED, .signal = SIGSEGV},
-			       late = {.end = RUN_TIMED_OUT, .wall_us = 60000000},
-			       missing = {.end = RUN_NOT_STARTED,
-					  .step = "exec",
-					  .errnum = ENOENT},
-			       broken = {.end = RUN_NOT_STARTED,
-					 .step = "chdir",
-					 .errnum = ENOENT},
-			       lost = {.end = RUN_LOST},
-			       cancelled = {.end = RUN_CANCELLED};
+static const struct run_result
+	ok = {.end = RUN_EXITED},
+	fails = {.end = RUN_EXITED, .status = 2},
+	crashes = {.end = RUN_SIGNALED, .signal = SIGSEGV},
+	late = {.end = RUN_TIMED_OUT, .wall_us = 60000000},
+	missing = {.end = RUN_NOT_STARTED, .step = "exec", .errnum = ENOENT},
+	broken = {.end = RUN_NOT_STARTED, .step = "chdir", .errnum = ENOENT},
+	hog = {.end = RUN_OVER_MEMORY}, busy = {.end = RUN_OVER_CPU},
+	unboxed = {.end = RUN_SANDBOX_FAILED, .step = "pivot_root", .errnum = EPERM},
+	lost = {.end = RUN_LOST}, cancelled = {.end = RUN_CANCELLED};
 
 struct row {
 	const struct run_result *base, *candidate;
@@ -63,6 +61,10 @@ static void setup(void **state)
 		{&broken, &ok, OUTCOME_HARNESS_ERROR, "on base"},
 		{&fails, &broken, OUTCOME_HARNESS_ERROR, "the candidate"},
 		{&ok, &lost, OUTCOME_HARNESS_ERROR, NULL},
+		{&ok, &hog, OUTCOME_BEHAVIOR_FAILED, "killed for memory"},
+		{&hog, &hog, OUTCOME_BASELINE_INVALID, "killed for memory"},
+		{&ok, &busy, OUTCOME_INCONCLUSIVE, "used up its CPU time"},
+		{&ok, &unboxed, OUTCOME_HARNESS_ERROR, "pivot_root"},
 		{&ok, &cancelled, OUTCOME_INCONCLUSIVE, "cancelled"},
 		{&ok, NULL, OUTCOME_HARNESS_ERROR, "not run"},
 		{NULL, NULL, OUTCOME_HARNESS_ERROR, NULL},
@@ -88,6 +90,10 @@ static void suite(void **state)
 		{&fails, &late, OUTCOME_INCONCLUSIVE, NULL},
 		{&broken, &ok, OUTCOME_HARNESS_ERROR, NULL},
 		{&ok, &lost, OUTCOME_HARNESS_ERROR, NULL},
+		{&ok, &hog, OUTCOME_BEHAVIOR_FAILED, "killed for memory"},
+		{&hog, &hog, OUTCOME_BASELINE_INVALID, "killed for memory"},
+		{&ok, &busy, OUTCOME_INCONCLUSIVE, "used up its CPU time"},
+		{&ok, &unboxed, OUTCOME_HARNESS_ERROR, "pivot_root"},
 		{&ok, &cancelled, OUTCOME_INCONCLUSIVE, NULL},
 		{&ok, NULL, OUTCOME_HARNESS_ERROR, NULL},
 	};
