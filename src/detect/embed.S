@@ -1,4 +1,4 @@
-/* Files carried inside the binary. @LSAN_CANARY@ is replaced by the build with the path. */
+/* Files carried inside the binary. @NAME@ is replaced by the build with the path. */
 	.section .rodata
 
 	.global embed_lsan_canary_start
@@ -7,5 +7,11 @@
 embed_lsan_canary_start:
 	.incbin "@LSAN_CANARY@"
 embed_lsan_canary_end:
+
+	.global embed_go_cycles_start
+	.global embed_go_cycles_end
+embed_go_cycles_start:
+	.incbin "@GO_CYCLES@"
+embed_go_cycles_end:
 
 	.section .note.GNU-stack, "", %progbits

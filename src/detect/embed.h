@@ -5,5 +5,7 @@
 
 extern const unsigned char embed_lsan_canary_start[];
 extern const unsigned char embed_lsan_canary_end[];
+extern const unsigned char embed_go_cycles_start[]; /* adapters/go/cycles.go */
+extern const unsigned char embed_go_cycles_end[];
 
 #endif

@@ -6,12 +6,14 @@
 
 #include <string.h>
 
+extern const struct detector detector_go;
 extern const struct detector detector_ledger;
 extern const struct detector detector_lsan;
 extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
 	&detector_lsan,
+	&detector_go,
 	&detector_valgrind,
 	&detector_ledger,
 	NULL,

@@ -200,6 +200,7 @@ static bool is_held(enum resource r)
 	case RESOURCE_SHARED_FILE:
 	case RESOURCE_POSIX_SHM:
 	case RESOURCE_SYSV_SHM:
+	case RESOURCE_GOROUTINE:
 		break;
 	}
 	return false;

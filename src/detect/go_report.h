@@ -1,0 +1,79 @@
+/*
+ * What adapters/go/cycles.go writes in each test binary, and what of it grows.
+ *
+ *	exitpath-go 1
+ *	binary /tmp/go-build1/b001/pkg.test
+ *	cwd /checkout/pkg
+ *	run example.com/m/pkg         m.Run() was called
+ *	start | cycle TESTS CODE      the level before the first cycle, if none is warm-up
+ *	held                          a snapshot: everything, before a collection …
+ *	goroutine COUNT STATE
+ *	frame FUNCTION\tFILE:LINE     innermost first
+ *	created FUNCTION\tFILE:LINE   the go statement
+ *	fd TARGET
+ *	socket NAME
+ *	collected                     … and after it, in the same form
+ *	end                           of the cycle
+ *	done                          of all of them
+ */
+#ifndef EXITPATH_DETECT_GO_REPORT_H
+#define EXITPATH_DETECT_GO_REPORT_H
+
+#include "detect/frames.h"
+#include "model/resource.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	GO_CYCLES_MAX = 2001, /* start, warm-up and measured: twice MAX_CYCLES and one */
+	GO_HELD_MAX = 4096,   /* signatures of one test binary; more are not read */
+};
+
+/* One signature in all snapshots. */
+struct go_held {
+	enum resource resource;
+	char *key;  /* goroutine: "ENTRY<CREATOR"; else the target, normalised */
+	char *what; /* state of the goroutine, or target as it was */
+	struct raw_stack stack;	    /* of the first one seen */
+	uint64_t *held, *collected; /* of each cycle; start is a cycle */
+	size_t ncycles;		    /* of the arrays; zero beyond */
+};
+
+struct go_cycle {
+	uint64_t tests;
+	int64_t code;
+	bool start;
+	bool whole;  /* its "end" is there */
+	bool canary; /* the planted goroutine and the report's descriptor are in both
+			snapshots */
+};
+
+struct go_report {
+	char *binary, *cwd, *package; /* package NULL: m.Run() was never called */
+	bool done;
+	bool cut;    /* more signatures than GO_HELD_MAX */
+	char *fault; /* why it cannot be read, or NULL */
+	struct go_cycle *cycles;
+	size_t ncycles, cycles_cap;
+	struct go_held *helds;
+	size_t nhelds, helds_cap;
+};
+
+/* path: of the report, whose descriptor is part of the canary. Pure, for fuzzing. */
+void go_report_parse(const char *text, size_t len, const char *path,
+		     struct go_report *ret);
+
+/*
+ * What cycle k of h added and no later one gave back, plus, for descriptors and sockets,
+ * what only the collection after it closed.
+ */
+uint64_t go_held_added(const struct go_report *r, const struct go_held *h, size_t k);
+/* What the collection after cycle k gave back. */
+uint64_t go_held_released(const struct go_held *h, size_t k);
+
+void go_report_release(struct go_report *r);
+DEFINE_CLEANUP(go_report)
+
+#endif
