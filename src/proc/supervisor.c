@@ -542,6 +542,10 @@ static void clean_up(struct supervisor *s)
 	last_look(s);
 	if (boxed) {
 		box_kill(&s->box, &s->result.cpu_us, &s->result.peak_kib);
+		/* memory.oom.group takes the zygote along. */
+		if (s->result.end == RUN_OVER_MEMORY && s->cgroup &&
+		    cgroup_tier(s->cgroup) == TIER_CGROUP_2)
+			zygote_stop(s->zygote);
 		/* Whoever was killed was waited for by nobody. */
 		if (s->result.cpu_us < s->dog.cpu_us)
 			s->result.cpu_us = s->dog.cpu_us;

@@ -1,7 +1,10 @@
-#include "sandbox/inner.h"
+#include "sandbox/exec.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -97,7 +100,7 @@ void exec_search(char *const *argv, char *const *env)
 	errno = told;
 }
 
-void inner_reset_signals(void)
+void reset_signals(void)
 {
 	sigset_t none;
 

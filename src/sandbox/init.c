@@ -6,6 +6,7 @@
  * zygote's memory is shared until the exec, nothing is copied), reaps what is orphaned,
  * and stays until it is killed: with it dies the whole namespace.
  */
+#include "sandbox/exec.h"
 #include "sandbox/inner.h"
 #include "sandbox/notify_filter.h"
 #include "sandbox/sandbox.h"
@@ -189,7 +190,7 @@ static int become_command(const struct message_request *req, struct failure *f)
 	setsid();
 	if (inner_rlimits(&req->head.limits) < 0)
 		return fail(f, "rlimits");
-	inner_reset_signals();
+	reset_signals();
 	for (int i = STDIN; i <= STDERR; i++)
 		if (dup2(req->fds[i], i) < 0)
 			return fail(f, "stdio");
@@ -249,6 +250,19 @@ static pid_t start_command(const struct message_request *req, inner_child_fn run
 	return pid;
 }
 
+/* Out of memory, the kernel shall take the run, and not the zygote beside it. In the
+ * zygote's /proc: the run's own may be read-only. */
+static void prefer_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "1000", 4) < 0)
+		errno = 0; /* then it takes whom it takes */
+	close(fd);
+}
+
 static _Noreturn void wait_for_end(void)
 {
 	for (;;)
@@ -279,6 +293,7 @@ _Noreturn void inner_init(const struct plan *p, const struct message_request *re
 
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+	prefer_oom();
 	if (make_mounts(p, req, &f) == 0 && confine(p, req, &f) == 0) {
 		/* It was cleared when the credentials changed. */
 		prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);

@@ -43,11 +43,4 @@ int inner_landlock(const struct plan *p); /* none in the kernel: 0 */
 int inner_seccomp(const struct plan *p);
 int inner_rlimits(const struct limits *l);
 
-/* Ignored and handled signals are as a new process expects them. */
-void inner_reset_signals(void);
-
-/* As execvpe(3): searched in PATH of env, relative to the working directory; a script
- * without "#!" goes to /bin/sh. Returns only with errno. */
-void exec_search(char *const *argv, char *const *env);
-
 #endif

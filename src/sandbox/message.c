@@ -30,13 +30,14 @@ int message_send(int socket, const void *data, size_t len, const int *fds, int n
 	}
 	if (nfds) {
 		memset(&control, 0, sizeof(control));
-		msg.msg_control = control.space;
-		msg.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)nfds);
-		h = CMSG_FIRSTHDR(&msg);
+		/* The first header stands at the beginning: cmsg(3). */
+		h = &control.align;
 		h->cmsg_level = SOL_SOCKET;
 		h->cmsg_type = SCM_RIGHTS;
 		h->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)nfds);
 		memcpy(CMSG_DATA(h), fds, sizeof(int) * (size_t)nfds);
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)nfds);
 	}
 	do {
 		n = sendmsg(socket, &msg, MSG_NOSIGNAL);

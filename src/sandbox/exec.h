@@ -1,0 +1,12 @@
+/* The last steps of a child on its way to exec. libc alone. */
+#ifndef EXITPATH_SANDBOX_EXEC_H
+#define EXITPATH_SANDBOX_EXEC_H
+
+/* No signal is ignored, handled or blocked, as a new process expects it. */
+void reset_signals(void);
+
+/* As execvpe(3): searched in PATH of env, relative to the working directory; a script
+ * without "#!" goes to /bin/sh. Returns only with errno. */
+void exec_search(char *const *argv, char *const *env);
+
+#endif
