@@ -22,6 +22,7 @@ struct collection {
 	struct go_run *state;
 	const struct run_result *result;
 	const struct detect_run *run;
+	struct source_root root;
 	struct probe *probe;
 };
 
@@ -279,9 +280,10 @@ static bool is_vendored(const char *file)
 			strstr(file, "/pkg/mod/"));
 }
 
-static void fill_frames(struct leak *l, const struct go_held *h, const char *checkout)
+static void fill_frames(struct leak *l, const struct go_held *h,
+			const struct source_root *root)
 {
-	frames_fill(l, &h->stack, checkout, NULL);
+	frames_fill(l, &h->stack, root, NULL);
 	for (size_t i = 0; i < l->nframes; i++) {
 		struct frame *f = &l->frames[i];
 		char *name = f->function ? short_name(f->function) : NULL;
@@ -301,7 +303,7 @@ static void add_leak(struct collection *c, const struct go_report *r,
 	if (h->resource == RESOURCE_GOROUTINE) {
 		l->signature = xasprintf("goroutine|%s|%s", l->process, h->key);
 		l->what = xstrdup(h->what);
-		fill_frames(l, h, c->run->checkout);
+		fill_frames(l, h, &c->root);
 		return;
 	}
 	l->what = xstrdup(h->what);
@@ -407,7 +409,12 @@ int go_collect(struct detect_run *run, const struct run_result *result, struct p
 	       struct err *err)
 {
 	struct collection c = {
-		.state = run->state, .result = result, .run = run, .probe = ret};
+		.state = run->state,
+		.result = result,
+		.run = run,
+		.root = {.seen = detect_seen(run), .path = run->checkout},
+		.probe = ret,
+	};
 	int rc;
 
 	if (!run->state) { /* lost, and collected */
