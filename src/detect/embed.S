@@ -14,4 +14,34 @@ embed_go_cycles_start:
 	.incbin "@GO_CYCLES@"
 embed_go_cycles_end:
 
+	.global embed_node_hook_start
+	.global embed_node_hook_end
+embed_node_hook_start:
+	.incbin "@ADAPTERS@/node/hook.cjs"
+embed_node_hook_end:
+
+	.global embed_node_held_start
+	.global embed_node_held_end
+embed_node_held_start:
+	.incbin "@ADAPTERS@/node/held.cjs"
+embed_node_held_end:
+
+	.global embed_node_runners_start
+	.global embed_node_runners_end
+embed_node_runners_start:
+	.incbin "@ADAPTERS@/node/runners.cjs"
+embed_node_runners_end:
+
+	.global embed_node_stack_start
+	.global embed_node_stack_end
+embed_node_stack_start:
+	.incbin "@ADAPTERS@/node/stack.cjs"
+embed_node_stack_end:
+
+	.global embed_node_track_start
+	.global embed_node_track_end
+embed_node_track_start:
+	.incbin "@ADAPTERS@/node/track.cjs"
+embed_node_track_end:
+
 	.section .note.GNU-stack, "", %progbits

@@ -8,4 +8,11 @@ extern const unsigned char embed_lsan_canary_end[];
 extern const unsigned char embed_go_cycles_start[]; /* adapters/go/cycles.go */
 extern const unsigned char embed_go_cycles_end[];
 
+struct embed_file {
+	const char *name;
+	const unsigned char *start, *end;
+};
+
+extern const struct embed_file embed_node[]; /* adapters/node; NULL name at the end */
+
 #endif

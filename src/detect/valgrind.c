@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "detect/canary.h"
+#include "detect/node_command.h"
 #include "detect/valgrind_run.h"
 #include "proc/proc.h"
 
@@ -92,11 +93,19 @@ static int valgrind_prepare(struct detect_run *run, struct run_spec *spec,
 	return 0;
 }
 
+/* node's compiled code under valgrind takes minutes to start, and its collector's heap
+ * is not malloc()'s. */
+static bool valgrind_fits(const struct strv *argv, const char *dir)
+{
+	return !node_command(argv, dir);
+}
+
 extern const struct detector detector_valgrind;
 const struct detector detector_valgrind = {
 	.name = "valgrind",
 	.summary = "heap and descriptors of any program, with no rebuild; slow",
 	.wraps = true,
+	.fits = valgrind_fits,
 	.heap = true,
 	.install = "apt-get install valgrind libc6-dbg",
 	.probe = valgrind_probe,

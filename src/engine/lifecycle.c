@@ -1,6 +1,7 @@
 /* One lifecycle: which detectors fit, and which of them share runs. */
 #include "engine/measure.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "verdict/verdict.h"
 
@@ -36,6 +37,21 @@ static void group_add(struct session *s, const struct lifecycle *l, struct group
 			*why.hint ? why.hint : d->install);
 }
 
+/* Does the detector expect to see something of the command? */
+static bool fits(const struct session *s, const struct lifecycle *l,
+		 const struct detector *d)
+{
+	CLEANUP(strv) struct strv argv = {0};
+	CLEANUP_FREE char *tree = path_join(repo_top(s->repo), s->prefix);
+	const char *checkout = s->side[SIDE_BASE].cwd;
+
+	if (l->detectors.n || !d->fits)
+		return true;
+	lifecycle_argv(l, &argv);
+	/* Before the first run there is no checkout yet. */
+	return d->fits(&argv, checkout ? checkout : tree);
+}
+
 /* Measures the detectors of list[] whose `wraps` is as said, in one group. */
 static int measure_together(struct session *s, const struct lifecycle *l,
 			    const struct detector *const *list, size_t n, bool wraps,
@@ -45,7 +61,7 @@ static int measure_together(struct session *s, const struct lifecycle *l,
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (list[i]->wraps == wraps)
+		if (list[i]->wraps == wraps && fits(s, l, list[i]))
 			group_add(s, l, &g, list[i]);
 	if (g.n)
 		rc = measure_group(s, l, &g, ret_base_ok, err);
@@ -86,21 +102,13 @@ static int choose(const struct lifecycle *l, const struct detector *ret[MAX_DETE
 
 /*
  * Unless it was named, a detector that wraps the command runs only when there is
- * something to learn, neither the set-up nor base failed; when it fits the command; and
- * one that watches the heap (valgrind) only when no other did, since it costs fifty
- * times as much.
+ * something to learn, neither the set-up nor base failed; and one that watches the heap
+ * (valgrind) only when no other did, since it costs fifty times as much.
  */
 static bool worthwhile(const struct session *s, const struct lifecycle *l,
 		       const struct detector *d, bool base_ok)
 {
-	CLEANUP(strv) struct strv argv = {0};
-
-	if (l->detectors.n)
-		return true;
-	if (!base_ok || (d->heap && heap_checked(s, l)))
-		return false;
-	lifecycle_argv(l, &argv);
-	return !d->fits || d->fits(&argv, s->side[SIDE_BASE].cwd);
+	return l->detectors.n || (base_ok && !(d->heap && heap_checked(s, l)));
 }
 
 /* Those that share a run first, then each that wraps the command in runs of its own. */

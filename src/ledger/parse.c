@@ -187,23 +187,8 @@ static struct leak *add_leak(struct parse *p, enum resource r, const char *proce
 
 static bool is_held(enum resource r)
 {
-	switch (r) {
-	case RESOURCE_FD:
-	case RESOURCE_SOCKET:
-	case RESOURCE_THREAD:
-	case RESOURCE_ZOMBIE:
-	case RESOURCE_LOCK:
-		return true;
-	case RESOURCE_HEAP:
-	case RESOURCE_CHILD:
-	case RESOURCE_TEMPFILE:
-	case RESOURCE_SHARED_FILE:
-	case RESOURCE_POSIX_SHM:
-	case RESOURCE_SYSV_SHM:
-	case RESOURCE_GOROUTINE:
-		break;
-	}
-	return false;
+	return r == RESOURCE_FD || r == RESOURCE_SOCKET || r == RESOURCE_THREAD ||
+	       r == RESOURCE_ZOMBIE || r == RESOURCE_LOCK;
 }
 
 /* The run's directory has the reports of detectors, which they hold open themselves. */

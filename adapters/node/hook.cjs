@@ -1,0 +1,150 @@
+// Loaded by every node of a run before its program. It decides what this process is, has
+// track.cjs remember what is created where, and writes two lines into
+// $EXITPATH_NODE_DIR/node.PID: that it started, and what was still held at its end.
+//
+// A process whose tests are over, and that does not end by itself within SETTLE_MS, is
+// ended after its report: what keeps it alive is the finding.
+'use strict';
+
+const { isMainThread } = require('node:worker_threads');
+
+if (isMainThread && process.env.EXITPATH_NODE_DIR) main();
+
+function main() {
+  const fs = require('node:fs');
+  const write = { openSync: fs.openSync, writeSync: fs.writeSync, closeSync: fs.closeSync };
+  const clock = { setInterval, setTimeout };
+  const dir = process.env.EXITPATH_NODE_DIR;
+  const SETTLE_MS = 2000; // twice what Jest waits before it says that it did not exit
+  const POLL_MS = 25;
+  const role = roleOf(fs);
+
+  function record(value) {
+    const fd = write.openSync(`${dir}/node.${process.pid}`, 'a', 0o644);
+
+    try {
+      write.writeSync(fd, JSON.stringify(value) + '\n');
+    } finally {
+      write.closeSync(fd);
+    }
+  }
+
+  keepHook();
+  if (role === 'tool' || role === 'below') return;
+  record({
+    type: 'start', role, pid: process.pid, ppid: process.ppid, node: process.version,
+    script: process.argv[1] || '', cwd: process.cwd(),
+  });
+  if (role === 'node --test' || role === 'vitest') return;
+  observe(role, record, clock, SETTLE_MS, POLL_MS);
+}
+
+// Commands that set NODE_OPTIONS themselves would have their children do without.
+function keepHook() {
+  const flag = process.env.EXITPATH_NODE_OPTION;
+  const options = process.env.NODE_OPTIONS || '';
+
+  if (flag && !options.includes(flag))
+    process.env.NODE_OPTIONS = options ? `${options} ${flag}` : flag;
+}
+
+function roleOf(fs) {
+  const flags = process.execArgv;
+  let script = process.argv[1] || '';
+
+  try {
+    script = fs.realpathSync(script);
+  } catch {
+    // -e, -p, standard input
+  }
+  if (process.env.EXITPATH_NODE_BELOW) return 'below';
+  if (/\/(npm|npx|pnpm|pnpx|yarn|corepack|yarnpkg)(-cli)?([-.][\w.]*)?\.c?js$/.test(script) ||
+      /\/(corepack|npm|pnpm|yarn)\/(bin|dist)\//.test(script))
+    return 'tool';
+  if (flags.includes('--test') && !flags.some((f) => /-isolation=none$/.test(f)))
+    return 'node --test';
+  if (/\/jest(-cli)?\/bin\/jest\.js$/.test(script)) return 'jest';
+  if (/\/mocha\/(bin\/_?mocha(\.js)?|lib\/cli\/cli\.js)$/.test(script)) return 'mocha';
+  if (/\/vitest\/(vitest\.mjs|dist\/.*)$/.test(script)) return 'vitest';
+  return process.env.NODE_TEST_CONTEXT ? 'node:test' : 'plain';
+}
+
+function observe(role, record, clock, SETTLE_MS, POLL_MS) {
+  const track = require('./track.cjs');
+  const held = require('./held.cjs');
+  const runners = require('./runners.cjs');
+  const { capture, frames } = require('./stack.cjs');
+  const exit = process.exit;
+  const notes = new Set();
+  let asked = null; // the stack of process.exit()
+  let empty = false; // the event loop ran dry
+  let ended = false; // by us
+  let overSince = 0;
+
+  track.start((test) => {
+    runners.onTest(test);
+    process.env.EXITPATH_NODE_BELOW = '1';
+  });
+  held.begin();
+  runners.setRole(role);
+  // Programs that the tests start are theirs to look after.
+  if (role !== 'plain') process.env.EXITPATH_NODE_BELOW = '1';
+
+  function last() {
+    // After the listeners of the program, which may release something yet.
+    process.removeListener('exit', report);
+    process.on('exit', report);
+  }
+
+  function report(code) {
+    const now = runners.look();
+    const shot = held.snapshot();
+
+    record({
+      type: 'end', role: now.role, code,
+      over: now.role === 'plain' ? empty && !asked : now.over,
+      tests: now.tests,
+      exit: ended ? 'ended' : asked ? 'asked' : empty ? 'natural' : 'other',
+      asked: asked ? frames(asked) : [],
+      canary: shot.canary, held: shot.held, notes: [...notes, ...shot.notes],
+    });
+  }
+
+  process.exit = function (code) {
+    asked = asked || capture(process.exit);
+    last();
+    return exit.apply(process, arguments);
+  };
+  process.on('beforeExit', () => {
+    empty = true;
+    last();
+  });
+  process.on('exit', report);
+  process.on('warning', (w) => {
+    if (w.name !== 'MaxListenersExceededWarning') return;
+    const by = frames(w)[0];
+    const kind = w.emitter && w.emitter.constructor ? w.emitter.constructor.name : 'emitter';
+
+    notes.add(`listeners grow: ${w.count} of '${String(w.type)}' on one ${kind}` +
+      (by ? `: ${by.function || 'function'} (${by.file}:${by.line})` : ''));
+  });
+
+  // Runs only while something else keeps the event loop turning.
+  clock.setInterval(() => {
+    const now = runners.look();
+
+    if (now.role === 'plain' || !now.over || ended) {
+      overSince = 0;
+      return;
+    }
+    overSince = overSince || Date.now();
+    if (Date.now() - overSince < SETTLE_MS) return;
+    ended = true;
+    // node:test sums up and sets its exit code when the loop is empty: it is told so.
+    if (now.role === 'node:test') process.emit('beforeExit', process.exitCode || 0);
+    clock.setTimeout(() => {
+      last();
+      exit.call(process);
+    }, 100);
+  }, POLL_MS).unref();
+}
