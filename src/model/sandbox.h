@@ -46,7 +46,7 @@ struct sandbox_view {
 struct sandbox {
 	struct sandbox_view *views;
 	size_t nviews, views_cap;
-	char *home; /* absolute; NULL: none */
+	char *home; /* NULL, relative, or a directory of the system: none */
 	enum network network;
 };
 

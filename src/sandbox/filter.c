@@ -108,7 +108,8 @@ static int deny_namespaces(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* Families other than those that the network namespace confines do not exist. */
+/* Families other than those that the network namespace confines do not exist; nor do
+ * numbers with high bits set, which the kernel would cut off: they are greater. */
 static int deny_sockets(scmp_filter_ctx ctx)
 {
 	static const int calls[] = {SCMP_SYS(socket), SCMP_SYS(socketpair)};
@@ -134,15 +135,17 @@ static int deny_sockets(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* Typing into a terminal that is shared with the caller. */
+/* Typing into a terminal that is shared with the caller. The kernel looks at 32 bits of
+ * the register: a comparison of all 64 could be passed by. */
 static int deny_ioctls(scmp_filter_ctx ctx)
 {
 	static const unsigned requests[] = {TIOCSTI, TIOCLINUX};
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(requests) && rc == 0; i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-				      SCMP_A1_32(SCMP_CMP_EQ, requests[i]));
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
 	return rc;
 }
 

@@ -83,7 +83,9 @@ static int mount_private(const struct plan *p, const struct message_request *req
 		if (mkdir(dirs[i].name, 0700) < 0 ||
 		    chmod(dirs[i].name, dirs[i].mode) < 0)
 			return -1;
-		if (at && inner_mount(dirs[i].name, at, NULL, MS_BIND, NULL) < 0)
+		/* Home may lie below /tmp. */
+		if (at && (inner_make_point(at, true) < 0 ||
+			   inner_mount(dirs[i].name, at, NULL, MS_BIND, NULL) < 0))
 			return -1;
 	}
 	return 0;

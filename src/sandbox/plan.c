@@ -42,6 +42,21 @@ static bool is_clean(const char *path)
 	return true;
 }
 
+/* $HOME of a service may be "/", empty, or a directory that all programs need. */
+static bool can_be_home(const char *path)
+{
+	static const char *const taken[] = {"/usr",  "/bin", "/sbin", "/etc",
+					    "/opt",  "/nix", "/gnu",  "/sys",
+					    "/proc", "/dev", "/lib"};
+
+	if (!path || !is_clean(path))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (!strncmp(path, taken[i], strlen(taken[i])))
+			return false;
+	return true;
+}
+
 static int add_view(struct plan *p, const struct sandbox_view *v, struct err *err)
 {
 	struct plan_view *to;
@@ -72,10 +87,7 @@ struct plan *plan_new(const struct sandbox *sb, struct err *err)
 	p->nstrings = 1;
 	p->network = (uint8_t)sb->network;
 	p->is_root = geteuid() == 0;
-	if (sb->home && !is_clean(sb->home))
-		rc = err_set(err, ERR_USAGE, "sandbox: `%s` cannot be a home directory",
-			     sb->home);
-	else if (sb->home)
+	if (can_be_home(sb->home))
 		rc = add_string(p, sb->home, &p->home, err);
 	for (size_t i = 0; i < sb->nviews && rc == 0; i++)
 		rc = add_view(p, &sb->views[i], err);
