@@ -45,14 +45,14 @@ static bool is_clean(const char *path)
 /* $HOME of a service may be "/", empty, or a directory that all programs need. */
 static bool can_be_home(const char *path)
 {
-	static const char *const taken[] = {"/usr",  "/bin", "/sbin", "/etc",
-					    "/opt",  "/nix", "/gnu",  "/sys",
-					    "/proc", "/dev", "/lib"};
+	static const char *const taken[] = {"/usr",   "/bin",  "/sbin", "/lib", "/lib32",
+					    "/lib64", "/etc",  "/opt",	"/nix", "/gnu",
+					    "/sys",   "/proc", "/dev"};
 
 	if (!path || !is_clean(path))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		if (!strncmp(path, taken[i], strlen(taken[i])))
+		if (path_is_below(path, taken[i]))
 			return false;
 	return true;
 }
