@@ -142,6 +142,7 @@ void probe_merge(struct probe *p)
 static void copy_place(struct leak *dst, const struct leak *src)
 {
 	dst->resource = src->resource;
+	dst->growth = src->growth;
 	dst->signature = xstrdup(src->signature);
 	dst->what = xstrdup(src->what);
 	dst->process = xstrdup(src->process);
@@ -241,6 +242,11 @@ const struct frame *leak_top_frame(const struct leak *l)
 			acquired = f;
 	}
 	return acquired ? acquired : named;
+}
+
+bool leak_lasting(const struct leak *l)
+{
+	return l->growth || resource_lasting(l->resource);
 }
 
 void leak_release(struct leak *l)

@@ -28,6 +28,9 @@ struct frame {
 /* Something that is held: one signature. */
 struct leak {
 	enum resource resource;
+	/* Every cycle of one process adds to it: a leak by itself, whatever the resource;
+	 * see leak_lasting(). */
+	bool growth;
 	char *signature; /* stable over runs, builds and line moves; see leak_sign() */
 	char *what;	 /* for people: "40 bytes", "data/log.txt" */
 	char *process;	 /* file name of the executable that held it */
@@ -99,6 +102,8 @@ void observation_add(struct observation *o, const struct run_result *run,
 		     const struct probe *p, bool measured);
 /* The first project-owned frame, else the first with a function, else NULL. */
 const struct frame *leak_top_frame(const struct leak *l);
+/* Is it judged by itself (growth, or a lasting resource), not by the level of base? */
+bool leak_lasting(const struct leak *l);
 void leak_copy(struct leak *dst, const struct leak *src, size_t ncycles);
 
 json_t *observation_to_json(const struct observation *o);

@@ -42,6 +42,8 @@ json_t *leak_to_json(const struct leak *l, size_t ncycles)
 	json_put(j, "signature", l->signature);
 	json_put(j, "what", l->what);
 	json_put(j, "process", l->process);
+	if (l->growth)
+		json_put_bool(j, "growth", true);
 	for (size_t i = 0; i < l->nframes; i++)
 		json_array_append_new(frames, frame_to_json(&l->frames[i]));
 	json_object_set_new(j, "frames", frames);
@@ -62,6 +64,7 @@ static bool read_leak(const json_t *j, struct leak *l, size_t *ret_ncycles)
 		return false;
 	l->what = json_get_dup(j, "what");
 	l->process = json_get_dup(j, "process");
+	l->growth = json_get_bool(j, "growth", false);
 	if (frames && !json_is_array(frames))
 		return false;
 	json_array_foreach (frames, i, frame) {

@@ -144,7 +144,9 @@ static void note_range(struct check *ret, const struct pair *p)
  */
 static bool is_handle(enum resource r)
 {
-	return r == RESOURCE_FD || r == RESOURCE_SOCKET || r == RESOURCE_LOCK;
+	return r == RESOURCE_FD || r == RESOURCE_SOCKET || r == RESOURCE_LOCK ||
+	       r == RESOURCE_DB_CONNECTION || r == RESOURCE_POOL_SLOT ||
+	       r == RESOURCE_SESSION;
 }
 
 /*
@@ -294,7 +296,7 @@ static void classify_one(const struct leak_case *in, const char *signature,
 
 		add_finding(ret, &p, FINDING_SUPPRESSED, match);
 		note_growth(ret, &p, what);
-	} else if (resource_lasting(l->resource) && !is_foreign(l)) {
+	} else if (leak_lasting(l) && !is_foreign(l)) {
 		classify_lasting(&p, in->lifecycle->repairs, ret, t);
 	} else {
 		size_t before = ret->nfindings;

@@ -64,7 +64,7 @@ const char *verdict_unsettled(const struct check *c)
 		return NULL;
 	for (size_t i = 0; i < c->nfindings; i++)
 		if (c->findings[i].class == FINDING_INTERMITTENT &&
-		    resource_lasting(c->findings[i].leak.resource))
+		    leak_lasting(&c->findings[i].leak))
 			return c->explanation;
 	return NULL;
 }
