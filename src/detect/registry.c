@@ -10,11 +10,13 @@ extern const struct detector detector_go;
 extern const struct detector detector_ledger;
 extern const struct detector detector_lsan;
 extern const struct detector detector_node;
+extern const struct detector detector_python;
 extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
 	&detector_lsan,
 	&detector_go,
+	&detector_python,
 	&detector_valgrind,
 	&detector_node,
 	&detector_ledger,

@@ -1,0 +1,101 @@
+"""pytest: session-scoped fixtures live through all cycles, all others end with theirs."""
+import pytest
+
+from exitpath_adapter import activate
+from _pytest.runner import runtestprotocol
+
+_DRIVER = activate("pytest " + pytest.__version__)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    if _DRIVER is None or hasattr(config, "workerinput"):
+        return
+    option = config.option
+    if getattr(option, "dist", "no") != "no" or getattr(option, "numprocesses", None):
+        option.dist, option.numprocesses, option.tx = "no", None, []
+        _DRIVER.note("pytest-xdist is turned off: all cycles pass in one process")
+    config.pluginmanager.register(_Plugin(_DRIVER), "exitpath_cycles")
+
+
+class _Plugin:
+    def __init__(self, driver):
+        self._driver = driver
+        self._quiet = False
+        self._reports = []
+        self._outcomes = {}
+        self._first = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        option = session.config.option
+        if option.collectonly or (
+                session.testsfailed and not option.continue_on_collection_errors):
+            return None
+        for name in ("forked", "isolate", "boxed"):
+            if getattr(option, name, False):
+                self._driver.refuse("--%s runs each test in a process of its own: "
+                                    "leave it out" % name)
+                return None
+        self._logged_pass(session)
+        passed = sum(1 for o in self._outcomes.values() if o == "passed")
+        self._driver.tests(passed, len(self._outcomes) - passed)
+        if session.testsfailed:
+            self._driver.failed(self._first or "a test failed")
+        elif passed:
+            self._quiet = True
+            self._driver.measure(lambda: self._pass(session))
+            self._quiet = False
+        return True
+
+    def _run(self, session, item, following):
+        self._driver.begin(item.nodeid)
+        # The session stands for "nothing follows, but keep what is the session's".
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following or session)
+
+    def _logged_pass(self, session):
+        items = session.items
+        for i, item in enumerate(items):
+            self._run(session, item, items[i + 1] if i + 1 < len(items) else None)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+
+    def _pass(self, session):
+        items = [i for i in session.items if i.nodeid not in self._driver.unrepeatable and
+                 self._outcomes.get(i.nodeid) == "passed"]
+        for i, item in enumerate(items):
+            self._reports = []
+            self._run(session, item, items[i + 1] if i + 1 < len(items) else None)
+            for report in self._reports:
+                if report.failed:
+                    self._driver.drop(item.nodeid, _why(report))
+            self._reports = []
+            # Captured output is kept there for good.
+            del getattr(item, "_report_sections", [])[:]
+            session.shouldfail = session.shouldstop = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        self._driver.warnings.lead()
+        if not self._quiet:
+            return None
+        self._reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        return True
+
+    def pytest_runtest_logreport(self, report):
+        if self._quiet:
+            return
+        if report.failed and self._first is None:
+            self._first = "%s: %s" % (report.nodeid, _why(report))
+        if report.when == "call":
+            self._outcomes[report.nodeid] = report.outcome
+        elif report.outcome != "passed":
+            self._outcomes.setdefault(report.nodeid, report.outcome)
+
+
+def _why(report):
+    text = getattr(report.longrepr, "reprcrash", None)
+    text = getattr(text, "message", None) or str(report.longrepr)
+    return text.strip().splitlines()[0] if text.strip() else report.when

@@ -1,0 +1,283 @@
+"""Where what leaks was acquired: more passes over the tests, with tracemalloc and an audit
+hook, and for bare descriptors with a profile function. Only when something leaks."""
+import gc
+import io
+import os
+import socket as _socket_module
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+from exitpath_observe import descriptors, resources
+
+_FRAMES = 25
+_lowest = os.dup, os.close
+
+
+class Trace:
+    def __init__(self, places, names):
+        self._places, self._names = places, names
+        self.test = None
+        self._audit = None  # while on: key → stack
+        self._hooked = False
+
+    def of(self, thing):
+        """The stack of an object's allocation; () when it is not known."""
+        if not tracemalloc.is_tracing():
+            return ()
+        return self._places.from_traceback(tracemalloc.get_object_traceback(thing))
+
+    # --- resources ---------------------------------------------------------------------
+
+    def locate(self, leaks, one_pass, driver):
+        """The same leaks with stacks, split where several places leak alike."""
+        if not any(not leak.stack for leak in leaks):
+            return leaks
+        found = self._traced_pass(one_pass, driver)
+        missing = [k for k in leaks if not k.stack and k.resource in ("fd", "socket") and
+                   not self._known(found, k)]
+        if missing:
+            self._profiled_pass(one_pass, driver, found)
+        located = []
+        for leak in leaks:
+            if leak.resource == "unclosed":
+                located.extend(self._retraced(leak, found))
+            elif leak.stack:
+                located.append(leak)
+            else:
+                located.extend(self._split(leak, found))
+        return located
+
+    def _known(self, found, leak):
+        stacks = found.get((leak.resource, leak.what), {})
+        return any(self._places.has_project(s) for s in stacks)
+
+    def _split(self, leak, found):
+        stacks = found.get((leak.resource, leak.what), {})
+        total = sum(stacks.values())
+        if not stacks:
+            return [leak]
+        if len(stacks) > 1 and all(n == total for n in leak.units):
+            parts = []
+            for stack, n in sorted(stacks.items()):
+                part = _copy(leak)
+                part.units, part.stack = [n] * len(leak.units), stack
+                parts.append(part)
+            return parts
+        leak.stack = max(stacks, key=lambda s: (self._places.has_project(s), stacks[s]))
+        return [leak]
+
+    def _retraced(self, leak, found):
+        """A warning is known by where the thing was dropped; better: where it was made."""
+        stacks = found.get(("unclosed", leak.what), {})
+        if not self._places.has_project(leak.stack) and stacks:
+            leak.stack = max(stacks, key=lambda s: stacks[s])
+        return [leak]
+
+    def _traced_pass(self, one_pass, driver):
+        gc.collect()
+        before = driver.snapshot()
+        self._start_audit()
+        tracemalloc.start(_FRAMES)
+        try:
+            gc.disable()
+            driver.warnings.take()
+            one_pass()
+            held = driver.settle(before)
+            found = {}
+            self._add_objects(found, before)
+            self._add_descriptors(found, before, held)
+            self._add_named(found, before, held)
+            for (what, stack), n in driver.warnings.take().items():
+                _count(found, ("unclosed", what), stack, n)
+        finally:
+            tracemalloc.stop()
+            self._audit = None
+        gc.collect()
+        return found
+
+    def _add_objects(self, found, before):
+        for o, resource, what in resources():
+            if id(o) not in before.get((resource, what), ()):
+                _count(found, (resource, what), self.of(o))
+        for thread in threading.enumerate():
+            for key, things in before.items():
+                if key[0] == "thread" and id(thread) in things:
+                    break
+            else:
+                stack = self.of(thread)
+                if stack:
+                    from exitpath_observe import _target_of
+                    _count(found, ("thread", _target_of(thread)), stack)
+
+    def _add_descriptors(self, found, before, held):
+        owners = {}
+        for o in gc.get_objects():
+            kind = type(o)
+            if kind is io.FileIO or issubclass(kind, _socket_module.socket):
+                try:
+                    owners[o.fileno()] = self.of(o)
+                except Exception:
+                    pass
+        del o
+        for key, things in held.items():
+            if key[0] not in ("fd", "socket"):
+                continue
+            for thing in set(things) - set(before.get(key, ())):
+                stack = owners.get(thing[0]) or self._audited("path", thing[1])
+                if stack:
+                    _count(found, key, stack)
+
+    def _add_named(self, found, before, held):
+        children = {p.pid: self.of(p) for p in gc.get_objects()
+                    if type(p) is subprocess.Popen}
+        for key, things in held.items():
+            for thing in set(things) - set(before.get(key, ())):
+                if key[0] == "tempfile":
+                    stack = self._audited("path", thing)
+                elif key[0] in ("child", "zombie"):
+                    stack = children.get(thing) or self._audited("fork", None)
+                else:
+                    continue
+                if stack:
+                    _count(found, key, stack)
+
+    # --- the audit hook ----------------------------------------------------------------
+
+    def _start_audit(self):
+        self._audit = {}
+        if not self._hooked:
+            sys.addaudithook(self._hook)  # stays for good; does nothing while off
+            self._hooked = True
+
+    def _audited(self, kind, name):
+        if kind == "path" and name is not None:
+            name = name[:-10] if name.endswith(" (deleted)") else name
+        return (self._audit or {}).get((kind, name), ())
+
+    def _hook(self, event, args):
+        if self._audit is None:
+            return
+        if event in ("open", "tempfile.mkstemp", "tempfile.mkdtemp", "os.mkdir",
+                     "sqlite3.connect", "os.rename", "shutil.copyfile", "os.link"):
+            name = args[1] if event in ("os.rename", "shutil.copyfile", "os.link") else (
+                args[0])
+            if isinstance(name, (str, bytes, os.PathLike)):
+                try:
+                    key = "path", os.path.realpath(os.fsdecode(name))
+                except (OSError, ValueError):
+                    return
+                self._note(key)
+        elif event in ("os.fork", "os.forkpty", "os.posix_spawn"):
+            self._note(("fork", None))
+
+    def _note(self, key):
+        stack = self._places.from_frame(sys._getframe(2))
+        if self._audit is not None and self._places.has_project(stack):
+            self._audit[key] = stack
+
+    # --- bare descriptors --------------------------------------------------------------
+
+    def _profiled_pass(self, one_pass, driver, found):
+        """After each call, has a descriptor come? Those of ctypes and extensions have no
+        object and raise no event."""
+        watch = _DescriptorWatch(self._places)
+        gc.collect()
+        before = driver.snapshot()
+        gc.disable()
+        threading.setprofile(watch.profile)
+        sys.setprofile(watch.profile)
+        try:
+            one_pass()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        held = driver.settle(before)
+        for key, things in held.items():
+            if key[0] not in ("fd", "socket"):
+                continue
+            for thing in set(things) - set(before.get(key, ())):
+                stack = watch.opened.get(thing[0])
+                if stack and (key not in found or not any(
+                        self._places.has_project(s) for s in found[key])):
+                    _count(found, key, stack)
+        gc.collect()
+
+    # --- memory ------------------------------------------------------------------------
+
+    def memory(self, one_pass, rounds, cycles):
+        """Stacks through the project whose allocations grow with every pass."""
+        from exitpath_adapter import Leak, collect
+
+        tracemalloc.start(_FRAMES)
+        series = []
+        try:
+            for _ in range(rounds + 1):
+                one_pass()
+                collect()
+                series.append(self._allocated())
+        finally:
+            tracemalloc.stop()
+        leaks = []
+        for stack in series[-1]:
+            sizes = [s.get(stack, (0, 0)) for s in series]
+            steps = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(sizes, sizes[1:])]
+            if all(n > 0 for n, _ in steps):
+                leaks.append(Leak("memory", "memory that grows", growth=False, stack=stack,
+                                  units=[min(n for n, _ in steps)] * cycles,
+                                  bytes_=max(0, min(b for _, b in steps))))
+        return leaks
+
+    def _allocated(self):
+        found = {}
+        snapshot = tracemalloc.take_snapshot()
+        for trace in snapshot.traces:
+            # Whatever library it is that allocates: the project's way there counts.
+            stack = self._places.project_part(
+                self._places.from_traceback(trace.traceback))
+            if stack:
+                n, size = found.get(stack, (0, 0))
+                found[stack] = n + 1, size + trace.size
+        return found
+
+
+class _DescriptorWatch:
+    def __init__(self, places):
+        self._places = places
+        self._known = set(descriptors())
+        self._free = self._lowest_free()
+        self.opened = {}
+
+    @staticmethod
+    def _lowest_free():
+        dup, close = _lowest
+        try:
+            fd = dup(2)
+        except OSError:
+            return -1
+        close(fd)
+        return fd
+
+    def profile(self, frame, event, arg):
+        if event not in ("c_return", "return"):
+            return
+        free = self._lowest_free()
+        if free == self._free:
+            return
+        self._free = free
+        now = set(descriptors())
+        for fd in now - self._known:
+            self.opened[fd] = self._places.from_frame(frame)
+        self._known = now
+
+
+def _count(found, key, stack, n=1):
+    stacks = found.setdefault(key, {})
+    stacks[stack] = stacks.get(stack, 0) + n
+
+
+def _copy(leak):
+    import copy
+
+    return copy.copy(leak)
