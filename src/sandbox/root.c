@@ -188,6 +188,20 @@ static int place_system(const struct sources *s)
 	return 0;
 }
 
+/*
+ * A read-only mount does not stop connect(): the socket's inode is found, whoever listens
+ * is reached. In an overlay it is another inode, nobody's. What is mounted below the
+ * directory is not seen through it.
+ */
+static int cut_sockets(const char *at)
+{
+	char options[128];
+
+	snprintf(options, sizeof(options), "lowerdir=%s:/var/empty", at);
+	return inner_mount("overlay", at, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+			   options);
+}
+
 static int place_views(const struct plan *p, const struct sources *s)
 {
 	if (inner_make_point(INNER_VIEWS, true) < 0 ||
@@ -198,6 +212,9 @@ static int place_views(const struct plan *p, const struct sources *s)
 
 		snprintf(at, sizeof(at), INNER_VIEWS "/%u", i);
 		if (place(s->views[i], at, p->views[i].is_dir) < 0)
+			return -1;
+		if (p->views[i].is_dir && p->views[i].mode == VIEW_READ &&
+		    cut_sockets(at) < 0)
 			return -1;
 	}
 	return 0;
