@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-enum { CHILD_FDS = 4 };
+enum { CHILD_FDS = 6 };
 
 struct child {
 	pid_t pid;

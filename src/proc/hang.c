@@ -135,11 +135,13 @@ static void add_process(struct buf *b, pid_t pid)
 void hang_write(const char *dir, pid_t pid)
 {
 	CLEANUP(buf) struct buf b = {0};
-	CLEANUP_FREE char *path = path_join(dir, "hang.txt");
+	CLEANUP_FREE char *path = dir ? path_join(dir, "hang.txt") : NULL;
 	CLEANUP_FD int fd = -1;
 	pid_t pids[MAX_PROCESSES];
-	size_t n = proc_descendants(pid, pids, MAX_PROCESSES);
+	size_t n = path ? proc_descendants(pid, pids, MAX_PROCESSES) : 0;
 
+	if (!path)
+		return;
 	for (size_t i = 0; i < n && i < MAX_PROCESSES; i++)
 		add_process(&b, pids[i]);
 	if (n > MAX_PROCESSES)

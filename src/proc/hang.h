@@ -4,7 +4,8 @@
 
 #include <sys/types.h>
 
-/* Writes <dir>/hang.txt for all descendants of pid; what cannot be read is left out. */
+/* Writes <dir>/hang.txt for all descendants of pid; what cannot be read is left out.
+ * dir NULL: nowhere. */
 void hang_write(const char *dir, pid_t pid);
 
 #endif

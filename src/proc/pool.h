@@ -51,6 +51,7 @@ struct pool_result {
 	uint64_t id;
 	struct run_result run;
 	struct buf out, err; /* what was kept of the streams, at most limits.output */
+	char *error, *hint;  /* of RUN_SANDBOX_FAILED: why, and the next step; or NULL */
 };
 void pool_result_release(struct pool_result *r);
 DEFINE_CLEANUP(pool_result)
@@ -60,15 +61,26 @@ struct pool_opts {
 	unsigned queue;		       /* 0: POOL_QUEUE */
 	bool ordered;		       /* results come in the order of submission */
 	const struct sandbox *sandbox; /* NULL: no isolation. Lives as long as the pool */
+	/* The runs read our standard input, unless it is a terminal (they have none). */
+	bool pass_stdin;
+	/* For one worker: the output is read while it is written, see pool_streams(), and
+	 * is not part of the results. Without limits.output all of it is kept. */
+	bool stream;
 };
 
 struct pool;
 struct pool *pool_new(const struct pool_opts *opts, struct err *err);
+/* False, too, while as many ordered results as the queue is long wait for an earlier
+ * one. */
 bool pool_has_room(const struct pool *p);
+/* ERR_USAGE when the request is too large, or needs what cannot be had. */
 int pool_submit(struct pool *p, const struct pool_run *run, struct err *err);
 size_t pool_pending(const struct pool *p); /* submitted and not yet taken */
 /* Fills at most cap pollfds, returns how many there are. */
 size_t pool_fds(const struct pool *p, struct pollfd *fds, size_t cap);
+/* The files that hold stdout and stderr of the run under way (pool_opts.stream): to be
+ * read with pread(). What was read may be dropped with fallocate(PUNCH_HOLE). */
+void pool_streams(const struct pool *p, int ret_fds[2]);
 /* Reads results that came and hands waiting requests to idle workers; never blocks. */
 int pool_dispatch(struct pool *p, struct err *err);
 bool pool_take(struct pool *p, struct pool_result *ret);

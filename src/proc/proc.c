@@ -61,7 +61,7 @@ struct proc *proc_start(const struct run_spec *spec, struct err *err)
 	close(control[0]);
 	p = xcalloc(1, sizeof(*p));
 	*p = (struct proc){
-		.child = {.pid = pid, .fds = {result[0], control[1], -1, -1}},
+		.child = {.pid = pid, .fds = {result[0], control[1], -1, -1, -1, -1}},
 		.watched = spec->watch != NULL,
 	};
 	child_add(&p->child);
