@@ -3,11 +3,11 @@
 
 const fs = require('node:fs');
 const dgram = require('node:dgram');
-const { frames, directCreator, ownFunction } = require('./stack.cjs');
-const { created, opened, workers, real } = require('./track.cjs');
+const { textOf, frames, directCreator, ownFunction } = require('./stack.cjs');
+const { created, openedAt, workers } = require('./track.cjs');
 
 const own = { readdirSync: fs.readdirSync, readlinkSync: fs.readlinkSync,
-  readFileSync: fs.readFileSync, openSync: null, setInterval, clearInterval,
+  readFileSync: fs.readFileSync, openSync: null, closeSync: null, setInterval, clearInterval,
   activeHandles: process._getActiveHandles };
 const before = new Set(); // descriptors that were open when the process began
 const CANARY = 'exitpathCanary';
@@ -27,13 +27,14 @@ function descriptors() {
 
 function begin() {
   for (const fd of descriptors().keys()) before.add(fd);
-  own.openSync = fs.openSync; // as track.cjs has wrapped it
+  own.openSync = fs.openSync; // as track.cjs has wrapped them
+  own.closeSync = fs.closeSync;
 }
 
 // The stack of a handle, or of what triggered it when only node's code is in its own: a
 // connection that a server took, a server that waited for a lookup.
 function framesOf(entry) {
-  for (let e = entry, depth = 0; e && depth < 4; e = created.get(e.trigger), depth++) {
+  for (let e = entry, depth = 0; e && depth < 4; e = e.by, depth++) {
     const found = frames(e.at);
 
     if (found.length) return found;
@@ -70,7 +71,7 @@ function describeSocket(handle) {
 }
 
 function has(text, at) {
-  return typeof at.stack === 'string' && at.stack.includes(text);
+  return textOf(at).includes(text);
 }
 
 const kinds = {
@@ -80,7 +81,7 @@ const kinds = {
   // The pipes of a child are its own: it is reported, or it has ended.
   PIPEWRAP: (h, e) => (has('child_process', e.at) ? null : ['socket', 'Unix socket or pipe']),
   UDPWRAP: (h) => ['socket', `UDP ${address(h, 'getsockname')}`],
-  FILEHANDLE: () => ['fd', 'FileHandle'],
+  FILEHANDLE: (h) => ['fd', own.readlinkSync('/proc/self/fd/' + h.fd)],
 };
 
 class Report {
@@ -101,7 +102,7 @@ class Report {
 
   add(kind, what, at, found) {
     if (this.isOwn(kind, at)) return;
-    const key = JSON.stringify([kind, found.length ? found : what]);
+    const key = JSON.stringify([kind, found, found.length && kind !== 'fd' ? '' : what]);
     const item = this.items.get(key);
 
     if (item) item.units++;
@@ -120,12 +121,14 @@ function addTimer(report, entry, timer) {
   if (report.isOwn('timer', entry.at)) return;
   if (typeof timer.hasRef === 'function' && timer.hasRef()) {
     const kind = timer._repeat ? 'timer' : 'pending_timer';
+    const found = framesOf(entry);
 
-    report.add(kind, `${timer._repeat ? 'interval' : 'timer'} of ${ms} ms`, entry.at,
-      framesOf(entry));
+    // Those of node and of the runner itself have no frames.
+    if (found.length)
+      report.add(kind, `${timer._repeat ? 'interval' : 'timer'} of ${ms} ms`, entry.at, found);
     return;
   }
-  const by = directCreator(entry.at, /^node:(internal\/)?timers$/);
+  const by = directCreator(entry.at, /^node:(internal\/)?(timers|async_hooks)$/);
 
   if (by && !by.file.includes('/node_modules/'))
     report.note(`a timer without a reference (unref) is left: ` +
@@ -141,7 +144,9 @@ function addHandle(report, entry, handle) {
   report.claimed.add(fd);
   const kind = kinds[entry.type] && kinds[entry.type](handle, entry);
 
-  if (kind) report.add(kind[0], kind[1], entry.at, framesOf(entry));
+  if (!kind) return;
+  if (kind[0] === 'fd') report.add('fd', kind[1], openedAt(fd), frames(openedAt(fd)));
+  else report.add(kind[0], kind[1], entry.at, framesOf(entry));
 }
 
 function addCreated(report) {
@@ -176,11 +181,11 @@ function addActive(report) {
 // path, and no stack.
 function addDescriptors(report) {
   for (const [fd, target] of descriptors()) {
-    const at = opened.has(fd) ? opened.get(fd).at : {};
+    const at = openedAt(fd);
 
     if (before.has(fd) || report.claimed.has(fd)) continue;
     // libuv keeps one in reserve to turn connections away with.
-    if (target === '/dev/null' && !at.stack) continue;
+    if (target === '/dev/null' && !textOf(at)) continue;
     if (target.startsWith('/')) report.add('fd', target, at, frames(at));
     else if (target.startsWith('socket:')) report.add('socket', 'socket', at, []);
   }
@@ -204,8 +209,7 @@ function exitpathCanary() {
   return () => {
     socket.close();
     own.clearInterval(timer);
-    real.closeSync(fd);
-    opened.delete(fd);
+    own.closeSync(fd);
   };
 }
 

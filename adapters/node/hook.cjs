@@ -33,7 +33,7 @@ function main() {
   if (role === 'tool' || role === 'below') return;
   record({
     type: 'start', role, pid: process.pid, ppid: process.ppid, node: process.version,
-    script: process.argv[1] || '', cwd: process.cwd(),
+    script: process.argv[1] || '',
   });
   if (role === 'node --test' || role === 'vitest') return;
   observe(role, record, clock, SETTLE_MS, POLL_MS);
@@ -79,6 +79,7 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   let asked = null; // the stack of process.exit()
   let empty = false; // the event loop ran dry
   let ended = false; // by us
+  let reported = false;
   let overSince = 0;
 
   track.start((test) => {
@@ -97,13 +98,16 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   }
 
   function report(code) {
+    if (reported) return;
+    reported = true;
     const now = runners.look();
     const shot = held.snapshot();
 
     record({
       type: 'end', role: now.role, code,
-      over: now.role === 'plain' ? empty && !asked : now.over,
-      tests: now.tests,
+      // A file without tests is over when its event loop is empty.
+      over: now.over || (empty && !asked && (now.role === 'plain' || !now.started)),
+      tests: now.tests, refused: now.refused,
       exit: ended ? 'ended' : asked ? 'asked' : empty ? 'natural' : 'other',
       asked: asked ? frames(asked) : [],
       canary: shot.canary, held: shot.held, notes: [...notes, ...shot.notes],
@@ -111,8 +115,10 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   }
 
   process.exit = function (code) {
-    asked = asked || capture(process.exit);
-    last();
+    if (!ended) asked = asked || capture(process.exit);
+    // Called from a listener of 'exit', it ends the process at once.
+    if (process._exiting) report(code === undefined ? process.exitCode || 0 : code);
+    else last();
     return exit.apply(process, arguments);
   };
   process.on('beforeExit', () => {

@@ -7,18 +7,22 @@
 'use strict';
 
 const Module = require('node:module');
+const { formatAtOnce } = require('./stack.cjs');
 
 const state = {
   role: 'plain',
   version: process.version,
+  started: false, // a test was seen, or the runner itself
   over: false, // all tests that were started have finished
   tests: 0, // that were executed: passed or failed
   root: null, // node:test's
+  refused: '', // why the runner cannot be observed
 };
 
 function onTest(test) {
   if (state.role !== 'plain' && state.role !== 'node:test') return;
   state.role = 'node:test';
+  state.started = true;
   if (!state.root) state.root = test;
 }
 
@@ -108,6 +112,7 @@ let wrapped = null;
 
 const prepare = {
   jest() {
+    formatAtOnce();
     process.argv.splice(2, process.argv.length, ...forceInBand(process.argv.slice(2)));
     whenLoaded((request, parent, exports) => {
       if (request !== '@jest/core' || !exports || !exports.runCLI) return exports;
@@ -119,6 +124,9 @@ const prepare = {
     whenLoaded((request, parent, exports) => {
       if (/^\.\/runner(\.js)?$/.test(request) && parent && inMocha.test(parent.filename || ''))
         wrapMocha(exports);
+      if (/parallel-buffered-runner/.test(request))
+        state.refused = 'mocha --parallel runs the tests in workers that it ends: ' +
+          'use --no-parallel';
       return exports;
     });
   },
@@ -126,6 +134,7 @@ const prepare = {
 
 function setRole(role) {
   state.role = role;
+  state.started = role === 'jest' || role === 'mocha';
   if (prepare[role]) prepare[role]();
 }
 

@@ -5,6 +5,13 @@
 const LIMIT = 50; // frames captured
 const KEEP = 20; // frames reported
 
+let eager = false;
+
+// Jest forgets its source maps when a test file is done.
+function formatAtOnce() {
+  eager = true;
+}
+
 // The object whose `stack` will be the stack of the caller of `above`.
 function capture(above) {
   const at = {};
@@ -13,6 +20,7 @@ function capture(above) {
   Error.stackTraceLimit = LIMIT;
   Error.captureStackTrace(at, above);
   Error.stackTraceLimit = limit;
+  if (eager) textOf(at);
   return at;
 }
 
@@ -34,18 +42,18 @@ function parseLine(line) {
   return { function: name, file, line: Number(m[3] || 0) };
 }
 
-// All frames, innermost first. A project's Error.prepareStackTrace may throw, or give
-// something else than text.
-function allFrames(at) {
-  let text;
-
+// A project's Error.prepareStackTrace may throw, or give something else than text.
+function textOf(at) {
   try {
-    text = at.stack;
+    return typeof at.stack === 'string' ? at.stack : '';
   } catch {
-    return [];
+    return '';
   }
-  if (typeof text !== 'string') return [];
-  return text.split('\n').map(parseLine).filter(Boolean);
+}
+
+// All frames, innermost first.
+function allFrames(at) {
+  return textOf(at).split('\n').map(parseLine).filter(Boolean);
 }
 
 // Created by these files themselves: the innermost function of theirs, or ''.
@@ -74,4 +82,4 @@ function directCreator(at, internal) {
   return i < all.length && !all[i].file.startsWith('node:') ? all[i] : null;
 }
 
-module.exports = { capture, frames, directCreator, ownFunction };
+module.exports = { formatAtOnce, capture, textOf, frames, directCreator, ownFunction };

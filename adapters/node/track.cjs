@@ -7,22 +7,21 @@ const fs = require('node:fs');
 const { syncBuiltinESMExports } = require('node:module');
 const { capture } = require('./stack.cjs');
 
-// Those that are looked at when the tests are over (held.cjs). GETADDRINFOREQWRAP:
-// server.listen(port, 'localhost') makes its handle in the callback of the lookup.
+// Those that are looked at when the tests are over (held.cjs), and requests in whose
+// callbacks such are made: server.listen(port, 'localhost') waits for a lookup.
 const TYPES = new Set([
   'TCPSERVERWRAP', 'TCPWRAP', 'PIPESERVERWRAP', 'PIPEWRAP', 'UDPWRAP', 'TTYWRAP',
   'PROCESSWRAP', 'FSEVENTWRAP', 'STATWATCHER', 'SIGNALWRAP', 'MESSAGEPORT', 'WORKER',
-  'FILEHANDLE', 'DIRHANDLE', 'Timeout', 'GETADDRINFOREQWRAP', 'FSREQCALLBACK',
-  'HTTPCLIENTREQUEST',
+  'FILEHANDLE', 'Timeout', 'GETADDRINFOREQWRAP', 'FSREQCALLBACK',
 ]);
 
-const created = new Map(); // async id → {type, ref, at, trigger}
-const opened = new Map(); // descriptor → {path, at}
+const created = new Map(); // async id → {type, ref, at, by: that of its cause}
+const opened = new Map(); // descriptor → {at, handle: of fs.promises, or undefined}
 const workers = []; // {ref, at}
 const workerStacks = [];
 let onTest = null;
 const { openSync, open, closeSync, close } = fs;
-const real = { openSync, open, closeSync, close };
+const real = { openSync, open, closeSync, close }; // by name in wrapFs()
 
 function init(id, type, trigger, resource) {
   if (type === 'Test') {
@@ -33,7 +32,9 @@ function init(id, type, trigger, resource) {
   const at = capture(init);
 
   if (type === 'WORKER') workerStacks.push(at);
-  created.set(id, { type, ref: new WeakRef(resource), at, trigger });
+  const by = created.get(asyncHooks.executionAsyncId()) || created.get(trigger) || null;
+
+  created.set(id, { type, ref: new WeakRef(resource), at, by });
 }
 
 const hook = asyncHooks.createHook({
@@ -52,24 +53,48 @@ function named(wrapper, original) {
   return wrapper;
 }
 
+function wrapPromises(promises) {
+  const { open: openHandle } = promises;
+
+  async function wrapper() {
+    const at = capture(wrapper);
+    const handle = await openHandle.apply(this, arguments);
+
+    opened.set(handle.fd, { at, handle: new WeakRef(handle) });
+    return handle;
+  }
+  promises.open = named(wrapper, openHandle);
+}
+
+// The stack of who opened the descriptor, unless it was closed behind our back.
+function openedAt(fd) {
+  const entry = opened.get(fd);
+
+  if (!entry) return {};
+  if (!entry.handle) return entry.at;
+  const handle = entry.handle.deref();
+
+  return handle && handle.fd === fd ? entry.at : {};
+}
+
 function wrapFs() {
   const wrapper = {
-    openSync(path) {
+    openSync() {
       const fd = openSync.apply(this, arguments);
 
-      opened.set(fd, { path, at: capture(wrapper.openSync) });
+      opened.set(fd, { at: capture(wrapper.openSync) });
       return fd;
     },
-    open(path, ...rest) {
-      const done = rest[rest.length - 1];
+    open(...args) {
+      const done = args[args.length - 1];
       const at = capture(wrapper.open);
 
       if (typeof done === 'function')
-        rest[rest.length - 1] = function (err, fd) {
-          if (!err) opened.set(fd, { path, at });
+        args[args.length - 1] = function (err, fd) {
+          if (!err) opened.set(fd, { at });
           return done.apply(this, arguments);
         };
-      return open.call(this, path, ...rest);
+      return open.apply(this, args);
     },
     closeSync(fd) {
       const rc = closeSync.apply(this, arguments);
@@ -87,6 +112,7 @@ function wrapFs() {
   };
 
   for (const name of Object.keys(wrapper)) fs[name] = named(wrapper[name], real[name]);
+  wrapPromises(fs.promises);
   syncBuiltinESMExports();
 }
 
@@ -102,4 +128,4 @@ function start(whenTest) {
   hook.enable();
 }
 
-module.exports = { start, created, opened, workers, real };
+module.exports = { start, created, openedAt, workers, real };

@@ -78,6 +78,39 @@ static char *require_option(const char *dir)
 	return buf_detach(&b);
 }
 
+/*
+ * `NODE_OPTIONS=--experimental-vm-modules jest` in package.json drops ours. A `node` that
+ * comes first on PATH puts it back; names of programs in node_modules/.bin lead to it,
+ * through `env node`.
+ */
+static int write_program(const char *dir, struct strv *env, struct err *err)
+{
+	CLEANUP_FREE char *bin = path_join(dir, "bin"), *path = path_join(bin, "node");
+	CLEANUP_FREE char *node = find_program("node"), *text = NULL, *quoted = NULL;
+	const char *old = env_get(env, "PATH");
+	CLEANUP_FREE char *all = xasprintf("%s:%s", bin, old ? old : "/usr/bin:/bin");
+	CLEANUP_FD int fd = -1;
+
+	if (!node)
+		return err_set(err, ERR_ENVIRONMENT, "node is not installed");
+	quoted = shell_quote((char *[]){node, NULL});
+	text = xasprintf("#!/bin/sh\n"
+			 "case \"$NODE_OPTIONS\" in\n"
+			 "*\"$EXITPATH_NODE_OPTION\"*) ;;\n"
+			 "*) export NODE_OPTIONS=\"${NODE_OPTIONS:+$NODE_OPTIONS }"
+			 "$EXITPATH_NODE_OPTION\" ;;\n"
+			 "esac\n"
+			 "exec %s \"$@\"\n",
+			 quoted);
+	if (make_dirs(bin, 0777, err) < 0)
+		return -1;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	if (fd < 0 || write_all(fd, text, strlen(text)) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot write %s", path);
+	env_set(env, "PATH", all);
+	return 0;
+}
+
 static int node_prepare(struct detect_run *run, struct run_spec *spec, struct err *err)
 {
 	CLEANUP_FREE char *dir = path_join(run->dir, "node");
@@ -85,7 +118,8 @@ static int node_prepare(struct detect_run *run, struct run_spec *spec, struct er
 	const char *old = env_get(&spec->env, "NODE_OPTIONS");
 	struct node_run *state;
 
-	if (make_dirs(dir, 0777, err) < 0 || write_adapter(dir, err) < 0)
+	if (make_dirs(dir, 0777, err) < 0 || write_adapter(dir, err) < 0 ||
+	    write_program(dir, &spec->env, err) < 0)
 		return -1;
 	all = old && *old ? xasprintf("%s %s", old, option) : xstrdup(option);
 	env_set(&spec->env, "NODE_OPTIONS", all);

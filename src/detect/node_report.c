@@ -134,6 +134,8 @@ static bool parse_end(const json_t *j, struct node_process *p)
 	    !parse_exit(json_get(j, "exit", ""), &p->exit) ||
 	    !json_is_array(json_object_get(j, "held")))
 		return false;
+	if (*json_get(j, "refused", ""))
+		p->refused = xstrdup(json_get(j, "refused", ""));
 	p->over = json_get_bool(j, "over", false);
 	p->canary = json_get_bool(j, "canary", false);
 	p->tests = (uint64_t)tests;
@@ -178,6 +180,7 @@ void node_process_release(struct node_process *p)
 	free(p->held);
 	free(p->script);
 	free(p->version);
+	free(p->refused);
 	raw_stack_release(&p->asked);
 	strv_release(&p->notes);
 	*p = (struct node_process){0};

@@ -47,8 +47,9 @@ struct node_process {
 	enum node_role role; /* the last that it said */
 	char *script, *version;
 	/* All below: of the line at its end. */
-	bool ended; /* there is one */
-	bool over;  /* all tests that were started have finished */
+	bool ended;    /* there is one */
+	char *refused; /* why its runner cannot be observed; NULL: it can */
+	bool over;     /* all tests that were started have finished */
 	bool canary;
 	enum node_exit exit;
 	int code;

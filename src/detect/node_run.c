@@ -11,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 32, RECORD_CAP = 16 << 20 /* bytes read of one record */ };
+enum {
+	FILES_MAX = 32,
+	/* Descriptors of one name, opened at one place and all still open: one is a log
+	 * file, two may be its reader and its writer. */
+	GROWTH_UNITS = 3,
+	RECORD_CAP = 16 << 20, /* bytes read of one record */
+};
 
 struct collection {
 	const struct node_run *state;
@@ -171,6 +177,8 @@ static void judge_process(struct collection *c, const struct node_process *p)
 {
 	if (!p->ended)
 		judge_unended(c, p);
+	else if (p->refused)
+		probe_worsen(c->probe, PROBE_NOT_FITTING, xstrdup(p->refused));
 	else if (!p->canary)
 		probe_worsen(c->probe, PROBE_SILENT,
 			     xasprintf("%s (pid %d): the planted handles are not in its "
@@ -181,6 +189,40 @@ static void judge_process(struct collection *c, const struct node_process *p)
 		judge_not_over(c, p);
 	else
 		add_process(c, p);
+}
+
+/*
+ * What one process opens over and over is a leak by itself, on base as well: descriptors
+ * of one name (but for random parts) that were opened at one place.
+ */
+static void mark_growth(struct probe *p)
+{
+	CLEANUP(strv) struct strv keys = {0};
+
+	for (size_t i = 0; i < p->nleaks; i++) {
+		const struct leak *l = &p->leaks[i];
+		CLEANUP_FREE char *name = normalize_target(l->what);
+		bool is = l->resource == RESOURCE_FD && l->nframes;
+
+		strv_take(&keys,
+			  is ? xasprintf("%s %s", l->signature, name) : xstrdup(""));
+	}
+	for (size_t i = 0; i < p->nleaks; i++) {
+		uint64_t units = 0;
+
+		for (size_t k = 0; *keys.v[i] && k < p->nleaks; k++)
+			units += strcmp(keys.v[i], keys.v[k]) ? 0 : p->leaks[k].units[0];
+		p->leaks[i].growth = units >= GROWTH_UNITS;
+	}
+}
+
+/* The first of each signature stays when they are merged. */
+static void share_growth(struct probe *p)
+{
+	for (size_t i = 0; i < p->nleaks; i++)
+		for (size_t k = 0; p->leaks[i].growth && k < p->nleaks; k++)
+			if (!strcmp(p->leaks[i].signature, p->leaks[k].signature))
+				p->leaks[k].growth = true;
 }
 
 /* --- all of them ------------------------------------------------------------------ */
@@ -275,6 +317,8 @@ int node_collect(struct detect_run *run, const struct run_result *result,
 
 	if (rc == 0)
 		judge(&c);
+	mark_growth(ret);
+	share_growth(ret);
 	probe_merge(ret);
 	for (size_t i = 0; i < c.n; i++)
 		node_process_release(&c.processes[i]);
