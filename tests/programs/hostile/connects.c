@@ -1,10 +1,12 @@
 /*
- * connects WORD unix:PATH | abstract:NAME | tcp:ADDRESS:PORT | udp:ADDRESS:PORT …
- * escaped when the other side answers with WORD: only a listener of the driver, outside,
- * does. IPv4 only, but for ADDRESS = ::1 (written as tcp6:PORT, udp6:PORT).
+ * connects WORD unix:PATH | abstract:NAME | tcp:ADDRESS:PORT | udp:ADDRESS:PORT |
+ * fifo:PATH … escaped when the other side answers with WORD: only a listener of the
+ * driver, outside, does; and when a FIFO takes a byte, which has a reader outside. IPv4
+ * only, but for ADDRESS = ::1 (written as tcp6:PORT, udp6:PORT).
  */
 #include "hostile.h"
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -85,9 +87,22 @@ static int reach(const char *word, const char *text)
 	return strstr(answer, word) ? 0 : -1;
 }
 
+static int write_fifo(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, "x", 1);
+	close(fd);
+	return n == 1 ? 0 : -1;
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++)
-		report(argv[i], reach(argv[1], argv[i]));
+		report(argv[i], strncmp(argv[i], "fifo:", 5) ? reach(argv[1], argv[i])
+							     : write_fifo(argv[i] + 5));
 	return 0;
 }

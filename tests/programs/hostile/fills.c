@@ -1,5 +1,5 @@
 /* fills DIRECTORY MIB: writes that much there, in files of 16 MiB, until it is refused.
- * Removes what it wrote, when it was not stopped. */
+ * Removes what it wrote, when it was not refused. */
 #include "hostile.h"
 #include <fcntl.h>
 
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 		failed = fill_file(path);
 	}
 	report(argv[1], failed);
-	for (int i = 0; i < made; i++) {
+	for (int i = 0; i < made && !failed; i++) {
 		snprintf(path, sizeof(path), "%s/fill-%d", argv[1], i);
 		unlink(path);
 	}
