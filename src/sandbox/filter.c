@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -149,6 +150,27 @@ static int deny_ioctls(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/*
+ * A setuid program that a run leaves in its checkout would be one on the machine, of
+ * whoever runs exitpath. By open() and mknod() none can be made that is not empty:
+ * writing takes the bit away.
+ */
+static int deny_setuid(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int call;
+		unsigned mode; /* which argument */
+	} calls[] = {
+		{SCMP_SYS(chmod), 1}, {SCMP_SYS(fchmod), 1}, {SCMP_SYS(fchmodat), 2}};
+	int rc = deny(ctx, "fchmodat2", ENOSYS);
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && rc == 0; i++)
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ERRNO(EPERM), calls[i].call, 1,
+			SCMP_CMP(calls[i].mode, SCMP_CMP_MASKED_EQ, S_ISUID, S_ISUID));
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx)
 {
 	int rc;
@@ -172,6 +194,8 @@ static int add_rules(scmp_filter_ctx ctx)
 		rc = deny_sockets(ctx);
 	if (rc == 0)
 		rc = deny_ioctls(ctx);
+	if (rc == 0)
+		rc = deny_setuid(ctx);
 	return rc;
 }
 
