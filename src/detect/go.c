@@ -84,15 +84,20 @@ static bool runs_go_test(const char *text)
 	return false;
 }
 
-static bool go_fits(const struct strv *argv, const char *dir)
+bool go_test_command(const struct strv *argv)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)dir;
 	if (argv->n == 3 && !strcmp(argv->v[1], "-c"))
 		return runs_go_test(argv->v[2]);
 	text = strv_join(argv, " ");
 	return argv->n && !strcmp(path_base(argv->v[0]), "go") && runs_go_test(text);
+}
+
+static bool go_fits(const struct strv *argv, const char *dir)
+{
+	(void)dir;
+	return go_test_command(argv);
 }
 
 /* --- the overlay ------------------------------------------------------------------ */

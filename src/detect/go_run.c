@@ -299,6 +299,7 @@ static void add_leak(struct collection *c, const struct go_report *r,
 {
 	struct leak *l = probe_leak(c->probe, h->resource, units, 0);
 
+	l->growth = true;
 	l->process = xstrdup(r->binary ? path_base(r->binary) : "?");
 	if (h->resource == RESOURCE_GOROUTINE) {
 		l->signature = xasprintf("goroutine|%s|%s", l->process, h->key);

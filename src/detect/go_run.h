@@ -5,6 +5,9 @@
 #include "detect/detect.h"
 #include "detect/go_report.h"
 
+/* `go test …`, alone or within a shell command. */
+bool go_test_command(const struct strv *argv);
+
 struct go_run {
 	char *dir;		   /* of the reports */
 	char *refused;		   /* why no cycle can be made, or NULL */

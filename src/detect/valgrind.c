@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "detect/canary.h"
+#include "detect/go_run.h"
 #include "detect/node_command.h"
 #include "detect/valgrind_run.h"
 #include "proc/proc.h"
@@ -97,7 +98,7 @@ static int valgrind_prepare(struct detect_run *run, struct run_spec *spec,
  * is not malloc()'s. */
 static bool valgrind_fits(const struct strv *argv, const char *dir)
 {
-	return !node_command(argv, dir);
+	return !node_command(argv, dir) && !go_test_command(argv);
 }
 
 extern const struct detector detector_valgrind;
