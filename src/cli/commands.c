@@ -9,11 +9,12 @@
 #include <string.h>
 
 extern const struct command command_gate, command_leak, command_report, command_evidence,
-	command_init, command_doctor, command_completion;
+	command_init, command_doctor, command_completion, command_run;
 
 const struct command *const commands[] = {
-	&command_gate, &command_leak,	&command_report,     &command_evidence,
-	&command_init, &command_doctor, &command_completion, NULL,
+	&command_gate,	 &command_leak,	      &command_run,
+	&command_report, &command_evidence,   &command_init,
+	&command_doctor, &command_completion, NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -72,6 +72,31 @@ static int store_number(const struct option_row *r, const char *value, struct er
 	return 0;
 }
 
+static int store_limit(const struct option_row *r, const char *value, struct err *err)
+{
+	const enum limit_unit unit = r->kind == OPTION_LIMIT_BYTES ? LIMIT_BYTES
+				     : r->kind == OPTION_LIMIT_MS  ? LIMIT_MS
+								   : LIMIT_COUNT;
+	CLEANUP_FREE char *what = xasprintf("--%s", r->name);
+
+	return units_limit(value, unit, what, r->target, err);
+}
+
+static int store_list(const struct option_row *r, const char *value, struct err *err)
+{
+	while (*value) {
+		size_t n = strcspn(value, ",");
+
+		if (!n)
+			break;
+		strv_take(r->target, xstrndup(value, n));
+		value += n + (value[n] == ',');
+		if (!*value)
+			return 0;
+	}
+	return err_set(err, ERR_USAGE, "--%s has an empty item", r->name);
+}
+
 static int store_value(const struct option_row *r, const char *value, struct err *err)
 {
 	switch (r->kind) {
@@ -94,6 +119,12 @@ static int store_value(const struct option_row *r, const char *value, struct err
 
 		return units_duration(value, what, r->target, err);
 	}
+	case OPTION_LIMIT_BYTES:
+	case OPTION_LIMIT_MS:
+	case OPTION_LIMIT_COUNT:
+		return store_limit(r, value, err);
+	case OPTION_LIST:
+		return store_list(r, value, err);
 	}
 	return err_set(err, ERR_INTERNAL, "--%s has no kind", r->name);
 }

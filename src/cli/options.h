@@ -18,6 +18,11 @@ enum option_kind {
 	OPTION_COMMAND,	 /* const char **; empty: none, whatever the contract says */
 	OPTION_NUMBER,	 /* int *: min … max */
 	OPTION_DURATION, /* uint64_t *: milliseconds */
+	/* uint64_t *: bytes, milliseconds, pieces; 0 or none: 0 */
+	OPTION_LIMIT_BYTES,
+	OPTION_LIMIT_MS,
+	OPTION_LIMIT_COUNT,
+	OPTION_LIST, /* struct strv *: A,B adds two; may be given again */
 };
 
 struct option_row {
