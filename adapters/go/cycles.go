@@ -37,6 +37,9 @@ type exitpathState struct {
 	warmup int
 	cycles int
 	path   string
+	cwd    string
+	module string // its path, and where it lies: -trimpath leaves the path alone
+	root   string
 	tests  atomic.Int64
 	ran    bool
 }
@@ -62,8 +65,8 @@ func init() {
 		fd = int(high)
 	}
 	exitpath.fd = fd
-	cwd, _ := os.Getwd()
-	exitpathWrite("exitpath-go 1\nbinary " + os.Args[0] + "\ncwd " + cwd + "\n")
+	exitpath.cwd, _ = os.Getwd()
+	exitpathWrite("exitpath-go 1\nbinary " + os.Args[0] + "\ncwd " + exitpath.cwd + "\n")
 }
 
 func exitpathRestoreEnvironment() {
@@ -98,6 +101,7 @@ func (m *M) Run() (code int) {
 	}
 	exitpath.ran = true
 	exitpathWrite("run " + m.deps.ImportPath() + "\n")
+	exitpathFindModule(m.deps.ImportPath())
 	m.exitpathCount()
 	level := -1
 	if exitpath.warmup == 0 {
@@ -117,6 +121,16 @@ func (m *M) Run() (code int) {
 	exitpathWrite("done\n")
 	m.exitCode = code
 	return code
+}
+
+// A test binary starts in the directory of its package.
+func exitpathFindModule(pkg string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Path == "" || !strings.HasPrefix(pkg, info.Main.Path) {
+		return
+	}
+	exitpath.module = info.Main.Path
+	exitpath.root = strings.TrimSuffix(exitpath.cwd, pkg[len(exitpath.module):])
 }
 
 // One pass over the tests, with the collector at rest: what only a finalizer closes is
@@ -290,6 +304,9 @@ func exitpathGroup(block string) string {
 			function = function[:at]
 		}
 		place, _, _ := strings.Cut(lines[i+1][1:], " +0x")
+		if exitpath.module != "" && strings.HasPrefix(place, exitpath.module+"/") {
+			place = exitpath.root + place[len(exitpath.module):]
+		}
 		b.WriteString(kind + function + "\t" + place + "\n")
 		i++
 	}

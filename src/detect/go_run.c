@@ -132,20 +132,26 @@ static const char *name_of(const struct go_report *r)
 	return r->package ? r->package : r->cwd ? r->cwd : "a test binary";
 }
 
+/* 1 when a start stands before the first cycle. */
+static size_t has_start(const struct go_report *r)
+{
+	return r->ncycles && r->cycles[0].start;
+}
+
 /* Tests that pass the first time and fail in a later cycle. */
 static char *second_time(const struct go_report *r)
 {
 	for (size_t k = 0; k < r->ncycles; k++) {
 		if (!r->cycles[k].code)
 			continue;
-		if (k > r->cycles[0].start)
+		if (k > has_start(r))
 			return xasprintf(
 				"the tests of %s pass once and fail in cycle %zu: they "
 				"cannot run twice in one process; see go test -count=2",
-				name_of(r), k + !r->cycles[0].start);
+				name_of(r), k + 1 - has_start(r));
 		return NULL;
 	}
-	if (r->package && !r->done && r->ncycles > 1u + r->cycles[0].start)
+	if (r->package && !r->done && r->ncycles > has_start(r))
 		return xasprintf("the tests of %s pass once and end the process in a "
 				 "later cycle; see go test -count=2",
 				 name_of(r));
@@ -176,7 +182,7 @@ static char *run_failure(const struct collection *c)
 static const struct go_cycle *cycle_of(const struct go_report *r, size_t k,
 				       size_t *ret_at)
 {
-	size_t at = k + (r->ncycles && r->cycles[0].start);
+	size_t at = k + has_start(r);
 
 	*ret_at = at;
 	return at < r->ncycles && r->cycles[at].whole ? &r->cycles[at] : NULL;
@@ -197,8 +203,7 @@ static void judge_incomplete(struct collection *c, const struct go_report *r)
 			c->probe, state,
 			xasprintf("the test binary of %s left in cycle %zu: os.Exit, "
 				  "log.Fatal or a panic",
-				  name_of(r),
-				  r->ncycles + !(r->ncycles && r->cycles[0].start)));
+				  name_of(r), r->ncycles + 1 - has_start(r)));
 }
 
 static void judge_report(struct collection *c, const struct go_report *r,
@@ -399,8 +404,10 @@ static int collect(struct collection *c, struct err *err)
 	}
 	judge(c);
 	collect_leaks(c);
-	if (s->failure && c->result->end == RUN_EXITED)
+	if (s->failure && c->result->end == RUN_EXITED) {
+		c->probe->failed = true;
 		c->probe->failure = xstrdup(s->failure);
+	}
 	for (size_t i = 0; i < s->nreports && i < FILES_MAX; i++)
 		strv_add(&c->probe->files, s->paths[i]);
 	return 0;
