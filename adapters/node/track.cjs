@@ -19,6 +19,8 @@ const created = new Map(); // async id → {type, ref, at, by: that of its cause
 const opened = new Map(); // descriptor → {at, handle: of fs.promises, or undefined}
 const workers = []; // {ref, at}
 const workerStacks = [];
+const streamStacks = new WeakMap(); // stream → stack of who made it
+let cause = null; // the one whose file is being opened
 let onTest = null;
 const { openSync, open, closeSync, close } = fs;
 const real = { openSync, open, closeSync, close }; // by name in wrapFs()
@@ -66,6 +68,28 @@ function wrapPromises(promises) {
   promises.open = named(wrapper, openHandle);
 }
 
+// A stream opens its file in a later tick, when nobody of the project is on the stack.
+function wrapStreams(name, prototype) {
+  const { [name]: create } = fs;
+  const { _construct: construct } = prototype;
+
+  if (!construct) return;
+  fs[name] = named(function wrapper() {
+    const stream = create.apply(this, arguments);
+
+    streamStacks.set(stream, capture(wrapper));
+    return stream;
+  }, create);
+  prototype._construct = named(function () {
+    cause = streamStacks.get(this) || null;
+    try {
+      return construct.apply(this, arguments);
+    } finally {
+      cause = null;
+    }
+  }, construct);
+}
+
 // The stack of who opened the descriptor, unless it was closed behind our back.
 function openedAt(fd) {
   const entry = opened.get(fd);
@@ -87,7 +111,7 @@ function wrapFs() {
     },
     open(...args) {
       const done = args[args.length - 1];
-      const at = capture(wrapper.open);
+      const at = cause || capture(wrapper.open);
 
       if (typeof done === 'function')
         args[args.length - 1] = function (err, fd) {
@@ -113,6 +137,8 @@ function wrapFs() {
 
   for (const name of Object.keys(wrapper)) fs[name] = named(wrapper[name], real[name]);
   wrapPromises(fs.promises);
+  wrapStreams('createReadStream', fs.ReadStream.prototype);
+  wrapStreams('createWriteStream', fs.WriteStream.prototype);
   syncBuiltinESMExports();
 }
 

@@ -95,6 +95,27 @@ static void add_frame(const struct collection *c, struct leak *l,
 		     !strstr(inside, "/node_modules/");
 }
 
+/* Places in notes, too. */
+static char *without_checkout(const struct collection *c, const char *text)
+{
+	const char *dirs[] = {c->checkout, c->real_checkout};
+	struct buf b = {0};
+
+	while (*text) {
+		size_t skip = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(dirs) && !skip; i++) {
+			const char *inside = *text == '/' ? below(text, dirs[i]) : NULL;
+
+			skip = inside ? (size_t)(inside - text) : 0;
+		}
+		if (!skip)
+			buf_addc(&b, *text);
+		text += skip ? skip : 1;
+	}
+	return buf_detach(&b);
+}
+
 static char *place_of(const struct collection *c, const struct raw_stack *s)
 {
 	const struct raw_frame *f = s->n ? &s->frames[0] : NULL;
@@ -159,7 +180,7 @@ static void add_process(struct collection *c, const struct node_process *p)
 	for (size_t i = 0; i < p->nheld; i++)
 		add_held(c, &p->held[i]);
 	for (size_t i = 0; i < p->notes.n; i++)
-		probe_note(c->probe, xstrdup(p->notes.v[i]));
+		probe_note(c->probe, without_checkout(c, p->notes.v[i]));
 	if (p->exit == NODE_EXIT_ENDED)
 		probe_note(c->probe,
 			   xasprintf("%s did not exit by itself after its tests, and was "
