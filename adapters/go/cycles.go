@@ -25,7 +25,8 @@ import (
 
 const (
 	exitpathSettle     = time.Second            // for goroutines that are about to end
-	exitpathSettleGC   = 200 * time.Millisecond // for those that a finalizer ends
+	exitpathSettleVain = 250 * time.Millisecond // when that was in vain the last time
+	exitpathSettleGC   = 50 * time.Millisecond  // for those that a finalizer ends
 	exitpathFinalizers = 100 * time.Millisecond // for the finalizers themselves
 	exitpathStackMax   = 64 << 20               // bytes of all stacks
 	exitpathMemory     = 256 << 20              // bytes; beyond that the collector runs
@@ -42,6 +43,7 @@ type exitpathState struct {
 	root   string
 	tests  atomic.Int64
 	ran    bool
+	vain   bool // the last wait for goroutines was
 }
 
 var exitpath exitpathState
@@ -106,16 +108,17 @@ func (m *M) Run() (code int) {
 	level := -1
 	if exitpath.warmup == 0 {
 		exitpathWrite("start\n")
-		level = exitpathSnapshot(level)
+		level = exitpathSnapshot(level, true)
 		exitpathWrite("end\n")
 	}
-	for k := 0; k < exitpath.warmup+exitpath.cycles; k++ {
+	last := exitpath.warmup + exitpath.cycles - 1
+	for k := 0; k <= last; k++ {
 		c, tests := m.exitpathCycle()
 		if code == 0 {
 			code = c
 		}
 		exitpathWrite("cycle " + strconv.Itoa(tests) + " " + strconv.Itoa(c) + "\n")
-		level = exitpathSnapshot(level)
+		level = exitpathSnapshot(level, k == last)
 		exitpathWrite("end\n")
 	}
 	exitpathWrite("done\n")
@@ -193,8 +196,16 @@ func (m *M) exitpathCount() {
 }
 
 // What is held now, and after a collection. Gives the number of goroutines that stay.
-func exitpathSnapshot(level int) int {
-	exitpathWait(level, exitpathSettle)
+// What ends late is no leak, since it does not add up; the last snapshot decides, and takes
+// its time.
+func exitpathSnapshot(level int, last bool) int {
+	limit := exitpathSettle
+	if exitpath.vain && !last {
+		limit = exitpathSettleVain
+	}
+	if level >= 0 {
+		exitpath.vain = !exitpathWait(level, limit)
+	}
 	stop, stopped := make(chan bool), make(chan bool)
 	go exitpathCanary(stop, stopped)
 	exitpathWait(0, time.Millisecond) // until it stands
@@ -218,18 +229,19 @@ func exitpathCanary(stop, stopped chan bool) {
 }
 
 // Waits until there are no more than level goroutines.
-func exitpathWait(level int, limit time.Duration) {
+func exitpathWait(level int, limit time.Duration) bool {
 	start := time.Now()
 	for pause := 50 * time.Microsecond; runtime.NumGoroutine() > level; pause += pause / 2 {
 		left := limit - time.Since(start)
 		if left <= 0 {
-			return
+			return false
 		}
 		if pause > left {
 			pause = left
 		}
 		time.Sleep(pause)
 	}
+	return true
 }
 
 // An object that a finalizer frees may hold another that has one.
