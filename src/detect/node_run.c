@@ -22,8 +22,9 @@ enum {
 struct collection {
 	const struct node_run *state;
 	const struct run_result *result;
-	const char *checkout;
-	char *real_checkout; /* without symbolic links; or NULL */
+	/* The checkout as the run saw it, without its symbolic links, and on the machine;
+	 * some may be NULL. */
+	const char *roots[3];
 	struct node_process *processes;
 	size_t n;
 	uint64_t tests;
@@ -75,9 +76,11 @@ static const char *below(const char *path, const char *dir)
 
 static const char *in_checkout(const struct collection *c, const char *path)
 {
-	const char *inside = below(path, c->checkout);
+	const char *inside = NULL;
 
-	return inside ? inside : below(path, c->real_checkout);
+	for (size_t i = 0; i < ARRAY_SIZE(c->roots) && !inside; i++)
+		inside = below(path, c->roots[i]);
+	return inside;
 }
 
 /* What npm installed lies in the checkout and is not the project's. */
@@ -98,17 +101,12 @@ static void add_frame(const struct collection *c, struct leak *l,
 /* Places in notes, too. */
 static char *without_checkout(const struct collection *c, const char *text)
 {
-	const char *dirs[] = {c->checkout, c->real_checkout};
 	struct buf b = {0};
 
 	while (*text) {
-		size_t skip = 0;
+		const char *inside = *text == '/' ? in_checkout(c, text) : NULL;
+		size_t skip = inside ? (size_t)(inside - text) : 0;
 
-		for (size_t i = 0; i < ARRAY_SIZE(dirs) && !skip; i++) {
-			const char *inside = *text == '/' ? below(text, dirs[i]) : NULL;
-
-			skip = inside ? (size_t)(inside - text) : 0;
-		}
 		if (!skip)
 			buf_addc(&b, *text);
 		text += skip ? skip : 1;
@@ -327,11 +325,11 @@ int node_collect(struct detect_run *run, const struct run_result *result,
 		 struct probe *ret, struct err *err)
 {
 	struct node_run *state = run->state;
+	CLEANUP_FREE char *real = realpath(run->checkout, NULL);
 	struct collection c = {
 		.state = state,
 		.result = result,
-		.checkout = run->checkout,
-		.real_checkout = realpath(run->checkout, NULL),
+		.roots = {detect_seen(run), run->checkout, real},
 		.probe = ret,
 	};
 	int rc = read_records(&c, err);
@@ -344,7 +342,6 @@ int node_collect(struct detect_run *run, const struct run_result *result,
 	for (size_t i = 0; i < c.n; i++)
 		node_process_release(&c.processes[i]);
 	free(c.processes);
-	free(c.real_checkout);
 	free(state->dir);
 	free(state);
 	run->state = NULL;
