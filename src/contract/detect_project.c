@@ -294,7 +294,7 @@ static const struct kind kinds[] = {
 	 "go mod download && go test -run '^$' ./...",
 	 "go test -count=1 ./...",
 	 "Builds every test and runs none.",
-	 "ledger"},
+	 "go, ledger"},
 	{"python",
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
