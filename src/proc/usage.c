@@ -135,7 +135,8 @@ void usage_read(pid_t root, int with_root, unsigned what, uint64_t memory_cap,
 	*ret = (struct usage){0};
 	if (with_root)
 		pids[n++] = root;
-	n += descendants(root, pids + n, PROCESSES_MAX - n);
+	if (!(what & USAGE_ALONE))
+		n += descendants(root, pids + n, PROCESSES_MAX - n);
 	for (size_t i = 0; i < n; i++)
 		add_process(pids[i], what, ret);
 	if (!memory_cap || ret->memory <= memory_cap)

@@ -16,7 +16,13 @@ struct usage {
 	uint64_t pids;	/* threads of all */
 };
 
-enum usage_what { USAGE_CPU = 1, USAGE_MEMORY = 2, USAGE_DISK = 4, USAGE_PIDS = 8 };
+enum usage_what {
+	USAGE_CPU = 1,
+	USAGE_MEMORY = 2,
+	USAGE_DISK = 4,
+	USAGE_PIDS = 8,
+	USAGE_ALONE = 16, /* root has no descendants any more: none are looked for */
+};
 
 /*
  * Adds up root's descendants, and root itself when with_root. what: USAGE_* bits, the

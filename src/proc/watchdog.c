@@ -79,7 +79,8 @@ bool watchdog_look(struct watchdog *w, uint64_t output, enum run_end *ret)
 	if (l->cpu_ms && !kernel.cpu_us)
 		what |= USAGE_CPU;
 	if (what)
-		usage_read(w->root, w->with_root, what, l->memory, &seen);
+		usage_read(w->root, w->with_root, what | (w->alone ? USAGE_ALONE : 0u),
+			   l->memory, &seen);
 	w->cpu_us = kernel.cpu_us ? kernel.cpu_us : seen.cpu_us;
 	if (kernel.oom_kills ||
 	    (!counted(w) && over(seen.memory + in_private, l->memory)))

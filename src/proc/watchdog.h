@@ -17,6 +17,7 @@ struct watchdog {
 	const struct cgroup *cgroup; /* NULL, or TIER_POLLING: /proc is read */
 	pid_t root;		     /* whose descendants are counted … */
 	bool with_root;		     /* … and itself: init waited for some */
+	bool alone;		     /* root has no descendants any more */
 	int private_dir; /* a directory of the run's bounded tmpfs; -1: none */
 	uint64_t cpu_us; /* as last seen */
 };
