@@ -18,8 +18,10 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,12 +39,20 @@ static int fail(struct failure *f, const char *step)
 	return -1;
 }
 
-static void say(const struct message_request *req, enum box_event_kind kind, int status,
-		const int *fds, int nfds)
+static int say(const struct message_request *req, enum box_event_kind kind, int status,
+	       const int *fds, int nfds)
 {
 	const struct message_event e = {.kind = kind, .status = status};
 
-	message_send(req->fds[EVENTS], &e, sizeof(e), fds, nfds);
+	return message_send(req->fds[EVENTS], &e, sizeof(e), fds, nfds);
+}
+
+/* As say(); who is not heard ends the run, for nobody would know how it ended. */
+static void must_say(const struct message_request *req, enum box_event_kind kind,
+		     int status)
+{
+	if (say(req, kind, status, NULL, 0) < 0)
+		_exit(1);
 }
 
 static void say_failed(const struct message_request *req, const struct failure *f)
@@ -50,7 +60,8 @@ static void say_failed(const struct message_request *req, const struct failure *
 	struct message_event e = {.kind = BOX_FAILED, .errnum = f->errnum};
 
 	snprintf(e.step, sizeof(e.step), "%s", f->step);
-	message_send(req->fds[EVENTS], &e, sizeof(e), NULL, 0);
+	if (message_send(req->fds[EVENTS], &e, sizeof(e), NULL, 0) < 0)
+		_exit(1);
 }
 
 /* A tmpfs with mount points bound to its directories: their sum is bounded. */
@@ -162,13 +173,14 @@ static int send_private(const struct message_request *req)
 		open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC),
 	};
 
-	if (fds[0] < 0 || fds[1] < 0)
-		return -1;
-	say(req, BOX_PRIVATE, 0, fds, 3);
+	int rc = fds[0] < 0 || fds[1] < 0 ? -1 : say(req, BOX_PRIVATE, 0, fds, 3);
+	int errnum = errno;
+
 	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return 0;
+	errno = errnum;
+	return rc;
 }
 
 static int confine(const struct plan *p, const struct message_request *req,
@@ -187,17 +199,40 @@ static int confine(const struct plan *p, const struct message_request *req,
 	return 0;
 }
 
-static int become_command(const struct message_request *req, struct failure *f)
+/* A directory of the machine's would be a way out of the root, and its /dev/null can be
+ * changed by root: we have one of our own. */
+static int place_stdio(const int *fds)
+{
+	for (int i = STDIN; i <= STDERR; i++) {
+		int from = fds[i];
+		struct stat st;
+
+		if (fstat(from, &st) < 0)
+			return -1;
+		if (S_ISDIR(st.st_mode)) {
+			errno = EISDIR;
+			return -1;
+		}
+		if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
+			from = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (from < 0 || dup2(from, i) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int become_command(const struct plan *p, const struct message_request *req,
+			  struct failure *f)
 {
 	setsid();
+	if (place_stdio(req->fds) < 0)
+		return fail(f, "stdio");
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return fail(f, "descriptors");
 	if (inner_rlimits(&req->head.limits) < 0)
 		return fail(f, "rlimits");
 	reset_signals();
-	for (int i = STDIN; i <= STDERR; i++)
-		if (dup2(req->fds[i], i) < 0)
-			return fail(f, "stdio");
-	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	umask(022);
+	umask((mode_t)p->umask);
 	if (chdir(req->cwd) < 0)
 		return fail(f, "chdir");
 	return 0;
@@ -213,29 +248,55 @@ static int start_watch(const struct message_request *req, struct failure *f)
 		if (listener < 0)
 			return fail(f, "exit watch");
 	}
-	say(req, BOX_STARTED, 0, &listener, 1);
+	if (say(req, BOX_STARTED, 0, &listener, 1) < 0)
+		return fail(f, "report");
 	return 0;
 }
 
-static _Noreturn void in_child(const struct message_request *req, struct failure *f,
-			       inner_child_fn run_child)
+static _Noreturn void in_child(const struct plan *p, const struct message_request *req,
+			       struct failure *f, inner_child_fn run_child)
 {
-	if (become_command(req, f) == 0 && start_watch(req, f) == 0) {
+	if (become_command(p, req, f) == 0 && start_watch(req, f) == 0) {
 		if (run_child) {
+			/* What exec would close: the command could speak for init. */
+			close_range(3, ~0U, 0);
 			prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 			run_child(req);
 		}
 		exec_search(req->argv, req->env);
 		fail(f, "exec");
 	}
+	/* A fork shares no memory: init will not see f. */
+	if (run_child)
+		say_failed(req, f);
 	/* Not exit_group: under the exit watch it would wait for a supervisor. */
 	for (;;)
 		syscall(SYS_exit, 127);
 }
 
+/*
+ * Nothing runs that nobody knows of: a zygote that is killed before it told the
+ * supervisor of us leaves us without a word, and a supervisor that died before we asked
+ * for PDEATHSIG sends no signal. The kernel closes its descriptors before it sends
+ * those signals: whoever finds the socket open asked in time.
+ */
+static void await_supervisor(const struct message_request *req)
+{
+	char go[MESSAGE_GO];
+	ssize_t n;
+
+	do {
+		n = recv(req->fds[EVENTS], go, sizeof(go), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(go) &&
+	    recv(req->fds[EVENTS], go, sizeof(go), MSG_DONTWAIT) < 0 && errno == EAGAIN)
+		return;
+	_exit(1);
+}
+
 /* The status of the command; it may be that there is none (-1) after f was filled. */
-static pid_t start_command(const struct message_request *req, inner_child_fn run_child,
-			   struct failure *volatile f)
+static pid_t start_command(const struct plan *p, const struct message_request *req,
+			   inner_child_fn run_child, struct failure *volatile f)
 {
 	pid_t pid;
 
@@ -246,7 +307,7 @@ static pid_t start_command(const struct message_request *req, inner_child_fn run
 		pid = vfork();
 	}
 	if (pid == 0)
-		in_child(req, f, run_child);
+		in_child(p, req, f, run_child);
 	if (pid < 0)
 		fail(f, "fork");
 	return pid;
@@ -282,9 +343,9 @@ static void reap_all(const struct message_request *req, pid_t root)
 		if (pid < 0)
 			break;
 		if (pid == root)
-			say(req, BOX_ENDED, status, NULL, 0);
+			must_say(req, BOX_ENDED, status);
 	}
-	say(req, BOX_EMPTY, 0, NULL, 0);
+	must_say(req, BOX_EMPTY, 0);
 }
 
 _Noreturn void inner_init(const struct plan *p, const struct message_request *req,
@@ -296,12 +357,13 @@ _Noreturn void inner_init(const struct plan *p, const struct message_request *re
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
 	prefer_oom();
-	if (make_mounts(p, req, &f) == 0 && confine(p, req, &f) == 0) {
-		/* It was cleared when the credentials changed. */
-		prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
-		if (req->head.argc)
-			root = start_command(req, run_child, &f);
-	}
+	if (make_mounts(p, req, &f) == 0)
+		confine(p, req, &f);
+	/* Where a change of credentials cleared it. */
+	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+	await_supervisor(req);
+	if (!f.step && req->head.argc)
+		root = start_command(p, req, run_child, &f);
 	if (f.step)
 		say_failed(req, &f);
 	reap_all(req, f.step ? -1 : root);

@@ -15,6 +15,7 @@ enum {
 	MESSAGE_MAGIC = 0x65706731,	/* "epg1" */
 	MESSAGE_MAX_STRINGS = 16 << 20, /* bytes: eight times ARG_MAX */
 	MESSAGE_FDS = 4,		/* stdin, stdout, stderr, events */
+	MESSAGE_GO = 1, /* bytes of the supervisor to init: it knows of it */
 };
 
 enum message_flags {

@@ -82,8 +82,11 @@ static int add_view(struct plan *p, const struct sandbox_view *v, struct err *er
 struct plan *plan_new(const struct sandbox *sb, struct err *err)
 {
 	struct plan *p = xcalloc(1, sizeof(*p));
+	mode_t mask = umask(022);
 	int rc = 0;
 
+	umask(mask);
+	p->umask = mask;
 	p->nstrings = 1;
 	p->network = (uint8_t)sb->network;
 	p->is_root = geteuid() == 0;

@@ -28,6 +28,7 @@ struct plan_view {
 struct plan {
 	uint32_t nviews, nfilter, nstrings;
 	uint32_t home; /* offset; 0: none */
+	uint32_t umask; /* of the caller, for the command */
 	uint8_t network;
 	uint8_t is_root; /* the machine's root: /proc must be read-only */
 	struct plan_view views[PLAN_VIEWS];

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/exec.h"
 #include "sandbox/explain.h"
 #include "sandbox/inner.h"
 #include "sandbox/make_plan.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,21 +24,29 @@
 /* In a build for coverage: _exit() would throw the counters away. */
 extern void __gcov_dump(void) __attribute__((weak));
 
+enum { PATIENCE_MS = 60000 }; /* with a machine, or a file system, that hardly answers */
+
 struct ready {
 	char step[32]; /* "": the root stands */
 	int errnum;
 };
 
-/* Nothing of exitpath stays open in there but the socket, at 3. */
-static void keep_only(int socket)
+/* Nothing of exitpath stays open in there but the socket, at 3; 0 to 2 are taken. */
+static int keep_only(int *socket)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int high = fcntl(*socket, F_DUPFD_CLOEXEC, 4);
+	int null = open("/dev/null", O_RDWR);
 
+	if (high < 0 || null < 0)
+		return -1;
+	*socket = high;
 	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	dup2(socket, 3);
-	close_range(4, ~0U, 0);
-	fcntl(3, F_SETFD, FD_CLOEXEC);
+		if (dup2(null, fd) < 0)
+			return -1;
+	if (dup3(high, 3, O_CLOEXEC) < 0)
+		return -1;
+	*socket = 3;
+	return close_range(4, ~0U, 0);
 }
 
 static int enter(const struct plan *p, const char **step)
@@ -61,18 +71,28 @@ static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgr
 {
 	struct ready ready = {0};
 	const char *step = "cgroup";
+	sigset_t all;
 	int rc = 0;
 
+	/* Neither here nor in init may a handler of exitpath's run, and a command can
+	 * reach its init with no signal that is blocked. */
+	reset_signals();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	if (getppid() != parent)
 		_exit(1);
 	if (cgroup)
 		rc = cgroup_attach(cgroup, 0);
 	if (rc == 0) {
-		keep_only(socket);
-		socket = 3;
-		rc = enter(p, &step);
+		step = "descriptors";
+		rc = keep_only(&socket);
 	}
+	/* Who is not dumpable (a program that only root can read) may not write its own
+	 * map of users. No run can see this process. */
+	prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
+	if (rc == 0)
+		rc = enter(p, &step);
 	if (rc < 0) {
 		ready.errnum = errno;
 		snprintf(ready.step, sizeof(ready.step), "%s", step);
@@ -86,21 +106,57 @@ static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgr
 	_exit(0);
 }
 
-static int wait_until_ready(struct zygote *z, struct err *err)
+/* All len bytes, or -1 with errno: ETIMEDOUT, or EPIPE when the zygote is dead. */
+static int hear(int socket, void *data, size_t len)
 {
-	CLEANUP(buf) struct buf b = {0};
-	struct ready ready;
+	struct pollfd p = {.fd = socket, .events = POLLIN};
 	ssize_t n;
 
 	do {
-		n = recv(z->socket, &ready, sizeof(ready), MSG_WAITALL);
+		n = poll(&p, 1, PATIENCE_MS);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(ready))
-		return err_set(err, ERR_ENVIRONMENT,
-			       "sandbox: its first process died before it was made");
-	if (ready.step[0])
-		return sandbox_explain(ready.step, ready.errnum, err);
-	return 0;
+	if (n == 0)
+		errno = ETIMEDOUT;
+	if (n <= 0)
+		return -1;
+	do {
+		n = recv(socket, data, len, MSG_WAITALL);
+	} while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		errno = EPIPE;
+	return n == (ssize_t)len ? 0 : -1;
+}
+
+/* 0, or -1 with errno and err. */
+static int wait_until_ready(struct zygote *z, struct err *err)
+{
+	struct ready ready;
+
+	if (hear(z->socket, &ready, sizeof(ready)) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno,
+				 "sandbox: its first process did not get ready");
+	if (!ready.step[0])
+		return 0;
+	sandbox_explain(ready.step, ready.errnum, err);
+	errno = ready.errnum;
+	return -1;
+}
+
+/* No handler of the caller's runs in the child. */
+static pid_t fork_quietly(void)
+{
+	sigset_t all, old;
+	int errnum;
+	pid_t pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	errnum = errno;
+	if (pid != 0)
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = errnum;
+	return pid;
 }
 
 int zygote_start(const struct sandbox *sb, struct zygote *ret, struct err *err)
@@ -114,28 +170,35 @@ int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 	struct plan *p = plan_new(sb, err);
 	struct zygote z = {-1, -1};
 	pid_t self = getpid();
-	int pair[2];
+	int pair[2], errnum;
 
 	if (!p)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+		errnum = errno;
 		free(p);
-		return err_errno(err, ERR_ENVIRONMENT, errno, "sandbox: socketpair");
-	}
-	z.socket = pair[0];
-	z.pid = fork();
-	if (z.pid == 0)
-		zygote_main(p, cgroup, pair[1], self);
-	if (z.pid < 0)
-		err_errno(err, ERR_ENVIRONMENT, errno, "sandbox: fork");
-	free(p);
-	close(pair[1]);
-	if (z.pid < 0 || wait_until_ready(&z, err) < 0) {
-		zygote_stop(&z);
+		err_errno(err, ERR_ENVIRONMENT, errnum, "sandbox: socketpair");
+		errno = errnum;
 		return -1;
 	}
-	*ret = z;
-	return 0;
+	z.socket = pair[0];
+	z.pid = fork_quietly();
+	if (z.pid == 0)
+		zygote_main(p, cgroup, pair[1], self);
+	errnum = errno;
+	if (z.pid < 0)
+		err_errno(err, ERR_ENVIRONMENT, errnum, "sandbox: fork");
+	free(p);
+	close(pair[1]);
+	if (z.pid > 0 && wait_until_ready(&z, err) == 0) {
+		*ret = z;
+		return 0;
+	}
+	if (z.pid > 0)
+		errnum = errno;
+	zygote_stop(&z);
+	errno = errnum;
+	return -1;
 }
 
 void zygote_stop(struct zygote *z)
@@ -190,30 +253,25 @@ static int send_request(const struct zygote *z, const struct box_request *req, i
 
 int zygote_run(struct zygote *z, const struct box_request *req, struct box *ret)
 {
-	struct message_reply reply = {.pid = -1, .errnum = EPIPE};
+	struct message_reply reply = {.pid = -1};
 	const int on = 1;
 	int pair[2];
-	ssize_t n;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
 	/* The kernel then says who sends: the command's pid as we count. */
 	setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-	if (send_request(z, req, pair[1]) == 0) {
-		do {
-			n = recv(z->socket, &reply, sizeof(reply), MSG_WAITALL);
-		} while (n < 0 && errno == EINTR);
-		if (n != (ssize_t)sizeof(reply))
-			reply = (struct message_reply){.pid = -1, .errnum = EPIPE};
-	} else {
-		reply.errnum = errno;
-	}
+	if (send_request(z, req, pair[1]) < 0 ||
+	    hear(z->socket, &reply, sizeof(reply)) < 0)
+		reply = (struct message_reply){.pid = -1, .errnum = errno};
 	close(pair[1]);
 	if (reply.pid < 0) {
 		close(pair[0]);
 		errno = reply.errnum;
 		return -1;
 	}
+	/* We know of it, and can kill it: now it may start the command. */
+	message_send(pair[0], "", MESSAGE_GO, NULL, 0);
 	*ret = (struct box){.init = reply.pid, .events = pair[0]};
 	return 0;
 }

@@ -42,6 +42,10 @@ static int next_request(int socket, struct message_request *req)
 	req->argv = req->env = NULL;
 	if (n != (long)sizeof(req->head) || req->head.len > MESSAGE_MAX_STRINGS)
 		return 0;
+	/* Fewer come when there is no room for more. */
+	for (int i = 0; i < MESSAGE_FDS; i++)
+		if (req->fds[i] < 0)
+			return 0;
 	req->strings = malloc((size_t)req->head.len + 1);
 	return req->strings &&
 	       read_all(socket, req->strings, (size_t)req->head.len) == 0 &&
