@@ -56,7 +56,6 @@ int inner_make_point(const char *path, bool is_dir)
 {
 	char part[PATH_MAX];
 	size_t len = strlen(path);
-	int fd;
 
 	if (len >= sizeof(part)) {
 		errno = ENAMETOOLONG;
@@ -75,25 +74,21 @@ int inner_make_point(const char *path, bool is_dir)
 	}
 	if (is_dir)
 		return 0;
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0)
-		return access(path, F_OK);
-	close(fd);
-	return 0;
+	/* Not by open(): it would wait for the reader of a FIFO. */
+	return mknod(path, S_IFREG | 0644, 0) < 0 ? access(path, F_OK) : 0;
 }
 
-/* A detached clone of path and of all that is mounted below it. */
-static int clone_tree(const char *path, bool writable)
+/* A detached clone of path. recursive: AT_RECURSIVE, and of all that is mounted below it.
+ */
+static int clone_with(const char *path, unsigned recursive, uint64_t attributes)
 {
-	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-					      (writable ? 0 : MOUNT_ATTR_RDONLY)};
+	struct mount_attr attr = {.attr_set = attributes};
 	int fd = open_tree(AT_FDCWD, path,
-			   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+			   OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive);
 
 	if (fd < 0)
 		return -1;
-	if (mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) <
-	    0) {
+	if (mount_setattr(fd, "", AT_EMPTY_PATH | recursive, &attr, sizeof(attr)) < 0) {
 		int errnum = errno;
 
 		close(fd);
@@ -101,6 +96,21 @@ static int clone_tree(const char *path, bool writable)
 		return -1;
 	}
 	return fd;
+}
+
+static int clone_tree(const char *path, bool writable)
+{
+	return clone_with(path, AT_RECURSIVE,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+				  (writable ? 0 : MOUNT_ATTR_RDONLY));
+}
+
+/* Read-only, a device can be written to, and its mode cannot be changed: it is the
+ * machine's, and root owns it. */
+static int clone_device(const char *path)
+{
+	return clone_with(path, 0,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
 }
 
 struct sources {
@@ -123,8 +133,7 @@ static int clone_sources(const struct plan *p, struct sources *s, const char **s
 			return fail(step, "clone of a system directory");
 	}
 	for (int i = 0; i < NDEVICES; i++) {
-		s->devices[i] = open_tree(AT_FDCWD, devices[i],
-					  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		s->devices[i] = clone_device(devices[i]);
 		if (s->devices[i] < 0 && errno != ENOENT)
 			return fail(step, "clone of a device");
 	}
@@ -156,6 +165,7 @@ static int place_devices(const struct sources *s)
 		{"/proc/self/fd/1", "/dev/stdout"}, {"/proc/self/fd/2", "/dev/stderr"},
 		{"pts/ptmx", "/dev/ptmx"},
 	};
+	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
 
 	if (inner_make_point("/dev/pts", true) < 0 ||
 	    inner_make_point("/dev/shm", true) < 0)
@@ -166,12 +176,12 @@ static int place_devices(const struct sources *s)
 	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
 		if (symlink(links[i][0], links[i][1]) < 0)
 			return -1;
-	/* Pseudo-terminals are a convenience: some kernels have none. */
+	/* Pseudo-terminals are a convenience: some kernels have none. One run could take
+	 * them from the next, which has the same, by the mode of ptmx. */
 	if (inner_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-			"newinstance,ptmxmode=0666,mode=0620") < 0 &&
-	    errno != ENODEV)
-		return -1;
-	return 0;
+			"newinstance,ptmxmode=0666,mode=0620") < 0)
+		return errno == ENODEV ? 0 : -1;
+	return mount_setattr(AT_FDCWD, "/dev/pts", 0, &read_only, sizeof(read_only));
 }
 
 static int place_system(const struct sources *s)
@@ -244,6 +254,24 @@ static int make_points(const struct plan *p)
 	return 0;
 }
 
+/* Where root reads the kernel's memory, takes away what others trace, or finds logs of
+ * crashes: nothing of a test. They are file systems of their own. */
+static int hide_kernel(void)
+{
+	static const char *const dirs[] = {"/sys/kernel/debug", "/sys/kernel/tracing",
+					   "/sys/fs/bpf", "/sys/fs/pstore",
+					   "/sys/firmware/efi/efivars"};
+	struct stat sys, st;
+
+	if (stat("/sys", &sys) < 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (stat(dirs[i], &st) == 0 && st.st_dev != sys.st_dev &&
+		    inner_mount("/var/empty", dirs[i], NULL, MS_BIND, NULL) < 0)
+			return -1;
+	return 0;
+}
+
 static int hide_secrets(void)
 {
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(*secrets); i++) {
@@ -285,7 +313,7 @@ static int fill(const struct plan *p, const struct sources *s, const char **step
 	if (mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof(attr)) < 0)
 		return fail(step, "read-only root");
 	/* After that: a bind takes over what its source allows. */
-	if (hide_secrets() < 0)
+	if (hide_secrets() < 0 || hide_kernel() < 0)
 		return fail(step, "hiding secrets");
 	return 0;
 }
