@@ -10,6 +10,7 @@
 #include "sandbox/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -171,6 +172,28 @@ static int deny_setuid(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/* Limits of init: a command that lowered them would end its run as if the sandbox had
+ * broken. */
+static int deny_init(scmp_filter_ctx ctx)
+{
+	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, 1));
+}
+
+/* A lease on a file that is only read makes whoever opens it to write wait, on the
+ * machine, for up to fs.lease-break-time: as a file system that has none. */
+static int deny_leases(scmp_filter_ctx ctx)
+{
+	static const int calls[] = {SCMP_SYS(fcntl), SCMP_SYS(fcntl64)};
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && rc == 0; i++)
+		rc = seccomp_rule_add(
+			ctx, SCMP_ACT_ERRNO(EINVAL), calls[i], 1,
+			SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETLEASE));
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx)
 {
 	int rc;
@@ -196,6 +219,10 @@ static int add_rules(scmp_filter_ctx ctx)
 		rc = deny_ioctls(ctx);
 	if (rc == 0)
 		rc = deny_setuid(ctx);
+	if (rc == 0)
+		rc = deny_init(ctx);
+	if (rc == 0)
+		rc = deny_leases(ctx);
 	return rc;
 }
 
