@@ -144,7 +144,10 @@ static int cap(int resource, uint64_t value)
 
 int inner_rlimits(const struct limits *l)
 {
-	if (cap(RLIMIT_CORE, 0) < 0 || (l->files && cap(RLIMIT_NOFILE, l->files) < 0) ||
+	/* 1 and not 0: a core_pattern that is a pipe would start a program of the
+	 * machine's, as root, for whatever crashes here, but for this value:
+	 * fs/coredump.c. */
+	if (cap(RLIMIT_CORE, 1) < 0 || (l->files && cap(RLIMIT_NOFILE, l->files) < 0) ||
 	    (l->disk && cap(RLIMIT_FSIZE, l->disk) < 0))
 		return -1;
 	/* Counted in the user namespace, and root is exempt: the cgroup, or the polling
