@@ -102,9 +102,21 @@ static bool go_fits(const struct strv *argv, const char *dir)
 
 /* --- the overlay ------------------------------------------------------------------ */
 
-/* `go env NAME…` as the command would see it: a line each. */
-static int go_env(const struct run_spec *spec, struct buf *ret, struct err *err)
+/* The command's directory on this machine. */
+static char *machine_cwd(const struct detect_run *run, const char *cwd)
 {
+	size_t n = run->seen ? strlen(run->seen) : 0;
+
+	if (n && !strncmp(cwd, run->seen, n) && (cwd[n] == '/' || !cwd[n]))
+		return xasprintf("%s%s", run->checkout, cwd + n);
+	return xstrdup(cwd);
+}
+
+/* `go env NAME…` as the command would see it: a line each. */
+static int go_env(const struct detect_run *run, const struct run_spec *spec,
+		  struct buf *ret, struct err *err)
+{
+	CLEANUP_FREE char *cwd = machine_cwd(run, spec->cwd);
 	CLEANUP_FREE char *go = find_program("go");
 	char *argv[] = {go,
 			(char[]){"env"},
@@ -117,7 +129,7 @@ static int go_env(const struct run_spec *spec, struct buf *ret, struct err *err)
 		return err_set(err, ERR_ENVIRONMENT, "go is not installed");
 	return proc_capture(argv,
 			    &(struct capture_opts){
-				    .cwd = spec->cwd,
+				    .cwd = cwd,
 				    .env = spec->env.v,
 				    .cap = CAPTURE_CAP,
 			    },
@@ -199,7 +211,8 @@ static const char *line_of(const char *text, unsigned i, char **ret)
 	return *ret = xstrndup(text, strcspn(text, "\n"));
 }
 
-static int make_overlay(const char *dir, struct run_spec *spec, struct err *err)
+static int make_overlay(const struct detect_run *run, const char *dir,
+			struct run_spec *spec, struct err *err)
 {
 	CLEANUP(buf) struct buf env = {0};
 	CLEANUP_FREE char *root = NULL, *version = NULL, *flags = NULL, *theirs = NULL;
@@ -208,7 +221,7 @@ static int make_overlay(const char *dir, struct run_spec *spec, struct err *err)
 			  *overlay = path_join(dir, "overlay.json"), *all = NULL;
 	const char *given = env_get(&spec->env, "GOFLAGS");
 
-	if (go_env(spec, &env, err) < 0)
+	if (go_env(run, spec, &env, err) < 0)
 		return -1;
 	line_of(buf_str(&env), 0, &root);
 	line_of(buf_str(&env), 1, &version);
@@ -250,7 +263,7 @@ static int go_prepare(struct detect_run *run, struct run_spec *spec, struct err 
 		run->cycles = 1; /* the canary's */
 	state->left = run->warmup + run->cycles;
 	/* The command says the same on its own, where its error belongs to a revision. */
-	if (make_overlay(dir, spec, &why) < 0)
+	if (make_overlay(run, dir, spec, &why) < 0)
 		state->refused = xstrdup(why.message);
 	env_set(&spec->env, "EXITPATH_GO_DIR", dir);
 	set_count(spec, "EXITPATH_GO_WARMUP", run->warmup);
