@@ -225,6 +225,10 @@ static void start_boxed(struct supervisor *s, const struct spawn *sp)
 	if (enter_sandbox(s) < 0)
 		return;
 	if (zygote_run(s->zygote, &req, &s->box) < 0) {
+		if (errno == E2BIG) { /* nothing was sent */
+			not_started(s, "exec", E2BIG);
+			return;
+		}
 		sandbox_failed(s, "zygote", errno);
 		zygote_stop(s->zygote);
 		return;
@@ -511,25 +515,53 @@ static size_t show_left(struct supervisor *s)
 	return n;
 }
 
+static bool ended_by_itself(const struct supervisor *s)
+{
+	return s->result.end == RUN_EXITED || s->result.end == RUN_SIGNALED;
+}
+
+/* Is that limit why the run ended as it did? The first reason stands; what the kernel
+ * does for memory or processes can also hit init, before there is a command. */
+static bool explains(const struct supervisor *s, enum run_end limit)
+{
+	if (s->result.end == RUN_NOT_STARTED || s->result.end == RUN_SANDBOX_FAILED)
+		return limit == RUN_OVER_MEMORY || limit == RUN_OVER_PIDS;
+	return ended_by_itself(s);
+}
+
 /* What the kernel did on its own, at any time: a victim need not have been the root. */
 static void last_look(struct supervisor *s)
 {
 	enum run_end end;
 
 	if (s->look_at && watchdog_look(&s->dog, s->out.bytes + s->err.bytes, &end) &&
-	    s->result.end != RUN_CANCELLED && s->result.end != RUN_TIMED_OUT)
+	    explains(s, end))
 		s->result.end = end;
-	if (s->result.end == RUN_SIGNALED && s->result.signal == SIGXFSZ &&
-	    s->dog.limits.disk)
+	/* RLIMIT_FSIZE, which init sets. That for the CPU is never the first. */
+	if (s->spec->sandbox && s->result.end == RUN_SIGNALED &&
+	    s->result.signal == SIGXFSZ && s->dog.limits.disk)
 		s->result.end = RUN_OVER_DISK;
-	if (s->result.end == RUN_SIGNALED && s->result.signal == SIGXCPU &&
-	    s->dog.limits.cpu_ms)
-		s->result.end = RUN_OVER_CPU;
+}
+
+/* What was in the pipes when the root ended counts like the rest. */
+static void finish_output(struct supervisor *s)
+{
+	struct run_result *r = &s->result;
+
+	output_finish(&s->out);
+	output_finish(&s->err);
+	r->stdout_bytes = s->out.bytes;
+	r->stderr_bytes = s->err.bytes;
+	r->stdout_cut = s->out.cut;
+	r->stderr_cut = s->err.cut;
+	if (ended_by_itself(s) && s->dog.limits.output &&
+	    r->stdout_bytes + r->stderr_bytes > s->dog.limits.output)
+		r->end = RUN_OVER_OUTPUT;
 }
 
 static void clean_up(struct supervisor *s)
 {
-	bool ended = s->result.end == RUN_EXITED || s->result.end == RUN_SIGNALED;
+	bool ended = ended_by_itself(s);
 	bool boxed = s->spec->sandbox != NULL;
 	size_t left = 0;
 
@@ -644,13 +676,8 @@ void supervise_run(const struct run_spec *spec, const struct supervise_opts *opt
 	}
 	if (s.root > 0 || s.box.init > 0)
 		clean_up(&s);
-	output_finish(&s.out);
-	output_finish(&s.err);
+	finish_output(&s);
 	measure(&s);
-	s.result.stdout_bytes = s.out.bytes;
-	s.result.stderr_bytes = s.err.bytes;
-	s.result.stdout_cut = s.out.cut;
-	s.result.stderr_cut = s.err.cut;
 	release(&s);
 	*ret = s.result;
 }

@@ -49,7 +49,8 @@ struct cgroup;
 
 /*
  * Starts a zygote in the sandbox, and in the cgroup (NULL: that of the caller), and waits
- * until its root stands. The caller's signal mask and handlers may be anything.
+ * until its root stands. The caller's signal mask and handlers may be anything. On failure
+ * errno says why, too.
  */
 int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 		    struct zygote *ret, struct err *err);
@@ -73,7 +74,8 @@ struct box {
 	int events; /* struct box_event messages; CLOEXEC, nonblocking */
 };
 
-/* Asks for a run. 0, or -1 with errno: the zygote is gone and must be replaced. */
+/* Asks for a run. 0, or -1 with errno. E2BIG: the strings are too long. Else the zygote
+ * is gone and must be replaced. */
 int zygote_run(struct zygote *z, const struct box_request *req, struct box *ret);
 
 enum box_event_kind {
