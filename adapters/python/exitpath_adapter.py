@@ -19,7 +19,7 @@ from exitpath_report import Report
 from exitpath_trace import Trace
 from exitpath_warnings import Watch
 
-_GRACE = 1.0  # seconds: threads and children that are about to end
+_GRACE = 0.5  # seconds: threads and children that are about to end
 _ROUNDS = 4  # passes that are traced for growth of memory, after one to warm up
 # Those of which a release by the collector alone is a leak.
 _EXACT = ("fd", "socket", "db_connection", "pool_slot", "session", "event_loop", "lock")
@@ -43,10 +43,11 @@ class Driver:
         self.warmup = settings["warmup"]
         self.cycles = max(settings["cycles"], 1)
         self.unrepeatable = {}  # test → why
-        self._places = Places(settings["root"])
+        self._lingering = set()
+        self.places = Places(settings["root"])
         self._observer = Observer()
-        self._trace = Trace(self._places, self._observer.names)
-        self.warnings = Watch(self._places, self._trace.of)
+        self._trace = Trace(self.places, self._observer.names)
+        self.warnings = Watch(self.places, self._trace.of)
 
     # --- what runners say --------------------------------------------------------------
 
@@ -89,37 +90,37 @@ class Driver:
             series.run()
             leaks = series.leaks()
             leaks = self._trace.locate(leaks, one_pass, self)
-            if series.memory_grew():
-                leaks += self._memory(one_pass, leaks)
+            # What leaks holds memory: that of anything else would not stand out.
+            if series.memory_grew() and not any(k.growth for k in leaks):
+                leaks += self._trace.memory(one_pass, _ROUNDS, self)
             self._canary("after")
         finally:
             self.warnings.stop()
             if collecting:
                 gc.enable()
         for test, why in sorted(self.unrepeatable.items()):
-            leaks.append(Leak("state", test, [1] * self.cycles, what_more=why))
-        for leak in fold(leaks, self._places):
-            self.report.add("leak", **leak.fields(self._places))
+            leaks.append(Leak("state", test, [1] * self.cycles, growth=False, what_more=why))
+        for leak in fold(leaks, self.places):
+            self.report.add("leak", **leak.fields(self.places))
         self.report.add("done", warmup=self.warmup, cycles=self.cycles)
         self.report.at("the end of the session")
 
-    def _memory(self, one_pass, leaks):
-        """What is acquired on the way to a leak of something else hangs off that."""
-        roots = {self._places.root_of(k.stack) for k in leaks if k.growth} - {None}
-        found = self._trace.memory(one_pass, _ROUNDS, self.cycles)
-        return [k for k in found if self._places.root_of(k.stack) not in roots]
-
     def settle(self, level):
-        """The snapshot, once threads and children that are on their way out are gone."""
+        """The snapshot, once threads and children that are on their way out are gone. What
+        outlasted a wait once is not waited for again."""
         deadline = _clock() + _GRACE
         while True:
-            held = self._observer.snapshot()
-            above = any(len(things) > len(level.get(key, ()))
-                        for key, things in held.items() if key[0] in ("thread", "child"))
-            if not above or _clock() > deadline:
-                return held
-            del held
-            _sleep(0.01)
+            running = self._observer.running()
+            above = {key for key, things in running.items()
+                     if len(things) > len(level.get(key, ()))} - self._lingering
+            if not above:
+                break
+            if _clock() > deadline:
+                self._lingering |= above
+                break
+            del running
+            _sleep(0.005)
+        return self._observer.snapshot()
 
     def snapshot(self):
         return self._observer.snapshot()
@@ -131,6 +132,7 @@ class Driver:
         import warnings
 
         seen = []
+        self.warnings.lead()
         collect()
         before = self.snapshot()
         start = blocks()
@@ -202,6 +204,7 @@ class Series:
 
     def __init__(self, driver, one_pass):
         self._driver, self._pass = driver, one_pass
+        self._places = driver.places
         self._levels, self._frozen, self._warned = [], [], []
         self._blocks = []
         self._last = {}
@@ -250,10 +253,13 @@ class Series:
             if steady(freed):
                 found.append(Leak(key[0], key[1], freed, growth=False,
                                   released_by_gc=True))
-        for key in sorted(set().union(*self._warned), key=repr):
-            units = [warned.get(key, 0) for warned in self._warned]
+        for what in sorted({key[0] for warned in self._warned for key in warned}):
+            units = [sum(n for key, n in warned.items() if key[0] == what)
+                     for warned in self._warned]
             if steady(units):
-                found.append(Leak("unclosed", key[0], units, growth=False, stack=key[1]))
+                dropped = max((key[1] for w in self._warned for key in w if key[0] == what),
+                              key=lambda stack: (self._places.has_project(stack), stack))
+                found.append(Leak("unclosed", what, units, growth=False, stack=dropped))
         return found
 
     def memory_grew(self):
@@ -281,7 +287,7 @@ def steady(units):
 
 # What is of a higher level comes first, and explains what lies beneath it.
 _ORDER = ("pool_slot", "session", "db_connection", "event_loop", "task", "thread", "child",
-          "socket", "fd")
+          "lock", "socket", "fd")
 _BENEATH = ("db_connection", "socket", "fd", "lock", "event_loop", "unclosed")
 
 

@@ -12,7 +12,8 @@ import weakref
 # A test may replace those of the modules.
 _listdir, _readlink, _dup, _close, _open, _read = (
     os.listdir, os.readlink, os.dup, os.close, os.open, os.read)
-_getpid, _scandir, _enumerate = os.getpid, os.scandir, threading.enumerate
+_getpid, _scandir, _exists = os.getpid, os.scandir, os.path.exists
+_enumerate = threading.enumerate
 _Socket = _socket_module.socket.__mro__[1]  # _socket.socket: says nothing when it goes
 _MODULES = sys.modules
 
@@ -167,13 +168,22 @@ def _add_threads(held, labels):
         held.setdefault(("thread", labels[thread]), []).append(id(thread))
 
 
+def _children():
+    """(pid, text of its stat)."""
+    pids, listed = [], False
+    for tid in _listdir("/proc/self/task"):
+        path = "/proc/self/task/%s/children" % tid
+        # Not on every kernel (CONFIG_PROC_CHILDREN); a file without a word is none.
+        listed = listed or _exists(path)
+        pids += _read_file(path).split()
+    for pid in pids if listed else [p for p in _listdir("/proc") if p.isdigit()]:
+        yield pid, _read_file("/proc/%s/stat" % pid, 4096)
+
+
 def _add_children(held, names):
     me = str(_getpid())
-    for pid in _listdir("/proc"):
-        if not pid.isdigit():
-            continue
+    for pid, text in _children():
         # pid (comm) state ppid; comm may hold anything
-        text = _read_file("/proc/%s/stat" % pid, 4096)
         head, _, rest = text.rpartition(")")
         words = rest.split()
         if len(words) < 2 or words[1] != me:
@@ -324,12 +334,17 @@ class Observer:
         self.names = Names()
         self._threads = weakref.WeakKeyDictionary()
 
-    def snapshot(self):
+    def running(self):
+        """The part of a snapshot that may end by itself."""
         held = {}
-        _add_descriptors(held, self.names)
-        _add_locks(held)
         _add_threads(held, self._threads)
         _add_children(held, self.names)
+        return held
+
+    def snapshot(self):
+        held = self.running()
+        _add_descriptors(held, self.names)
+        _add_locks(held)
         _add_files(held, self.names)
         _add_objects(held)
         return held

@@ -53,11 +53,6 @@ class Places:
     def project_part(self, stack):
         return tuple(f for f in stack if self.is_project(f[0]))
 
-    def root_of(self, stack):
-        """The outermost function of the project: the test, as a rule."""
-        part = self.project_part(stack)
-        return (part[-1][0], self._function(*part[-1])) if part else None
-
     def describe(self, stack):
         """As the report has them."""
         return [

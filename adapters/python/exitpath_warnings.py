@@ -24,21 +24,22 @@ class Watch:
     def __init__(self, places, trace):
         self._places = places
         self._trace = trace  # object → stack of its allocation, or ()
-        self._show = None
+        self._show = self._plain = None
         self.seen = {}  # (what, stack) → count
         self.paused = False
         self._on = False
 
     def start(self):
         self._show = warnings._showwarnmsg
-        self._plain = getattr(warnings, "_showwarnmsg_impl", None)
         warnings._showwarnmsg = self._record
         self._on = True
         self.lead()
 
     def lead(self):
-        """Puts our filter first: tests and runners put theirs before it."""
+        """Puts our filter first: tests and runners put theirs before it. What records
+        warnings now is the runner's, and wants none of these."""
         if self._on:
+            self._plain = getattr(warnings, "_showwarnmsg_impl", None)
             warnings.filterwarnings("always", category=ResourceWarning)
 
     def stop(self):
