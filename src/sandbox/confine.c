@@ -24,6 +24,7 @@
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
 
+#define SPARSE_FILE (UINT64_C(4) << 30) /* bytes */
 enum { LAST_CAPABILITY = 63 }; /* the kernel refuses those that it does not know */
 
 int inner_drop_capabilities(void)
@@ -147,8 +148,11 @@ int inner_rlimits(const struct limits *l)
 	/* 1 and not 0: a core_pattern that is a pipe would start a program of the
 	 * machine's, as root, for whatever crashes here, but for this value:
 	 * fs/coredump.c. */
-	if (cap(RLIMIT_CORE, 1) < 0 || (l->files && cap(RLIMIT_NOFILE, l->files) < 0) ||
-	    (l->disk && cap(RLIMIT_FSIZE, l->disk) < 0))
+	if (cap(RLIMIT_CORE, 1) < 0 || (l->files && cap(RLIMIT_NOFILE, l->files) < 0))
+		return -1;
+	/* What is written is counted. This counts a sparse file whole, as the heaps of V8
+	 * and of Java are, and is for when nobody counts. */
+	if (l->disk && cap(RLIMIT_FSIZE, 16 * l->disk + SPARSE_FILE) < 0)
 		return -1;
 	/* Counted in the user namespace, and root is exempt: the cgroup, or the polling
 	 * supervisor, is to be first. */
