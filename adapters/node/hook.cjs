@@ -32,7 +32,7 @@ function main() {
   keepHook();
   if (role === 'tool' || role === 'below') return;
   record({
-    type: 'start', role, pid: process.pid, ppid: process.ppid, node: process.version,
+    type: 'start', role: role === 'mocha' ? 'plain' : role, pid: process.pid, ppid: process.ppid, node: process.version,
     script: process.argv[1] || '',
   });
   if (role === 'node --test' || role === 'vitest') return;
@@ -82,14 +82,9 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   let reported = false;
   let overSince = 0;
 
-  track.start((test) => {
-    runners.onTest(test);
-    process.env.EXITPATH_NODE_BELOW = '1';
-  });
+  track.start(runners.onTest);
   held.begin();
   runners.setRole(role);
-  // Programs that the tests start are theirs to look after.
-  if (role !== 'plain') process.env.EXITPATH_NODE_BELOW = '1';
 
   function last() {
     // After the listeners of the program, which may release something yet.
@@ -115,7 +110,8 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   }
 
   process.exit = function (code) {
-    if (!ended) asked = asked || capture(process.exit);
+    // Many runners set their exit code so, from a listener of 'exit'.
+    if (!ended && !process._exiting) asked = asked || capture(process.exit);
     // Called from a listener of 'exit', it ends the process at once.
     if (process._exiting) report(code === undefined ? process.exitCode || 0 : code);
     else last();

@@ -21,8 +21,7 @@ const state = {
 
 function onTest(test) {
   if (state.role !== 'plain' && state.role !== 'node:test') return;
-  state.role = 'node:test';
-  state.started = true;
+  begin('node:test');
   if (!state.root) state.root = test;
 }
 
@@ -89,6 +88,7 @@ function wrapMocha(Runner) {
 
   if (run.exitpath) return;
   Runner.prototype.run = function (done, ...rest) {
+    begin('mocha');
     this.on('pass', () => state.tests++);
     this.on('fail', () => state.tests++);
     return run.call(this, function () {
@@ -124,18 +124,28 @@ const prepare = {
     whenLoaded((request, parent, exports) => {
       if (/^\.\/runner(\.js)?$/.test(request) && parent && inMocha.test(parent.filename || ''))
         wrapMocha(exports);
-      if (/parallel-buffered-runner/.test(request))
+      if (/parallel-buffered-runner/.test(request)) {
+        begin('mocha');
         state.refused = 'mocha --parallel runs the tests in workers that it ends: ' +
           'use --no-parallel';
+      }
       return exports;
     });
   },
 };
 
-function setRole(role) {
+// Programs that the tests start are theirs to look after.
+function begin(role) {
   state.role = role;
-  state.started = role === 'jest' || role === 'mocha';
+  state.started = true;
+  process.env.EXITPATH_NODE_BELOW = '1';
+}
+
+// bin/mocha may start another node that runs the tests: it is one when it runs them.
+function setRole(role) {
   if (prepare[role]) prepare[role]();
+  if (role === 'jest' || role === 'node:test') begin(role);
+  if (role === 'node:test') state.started = false;
 }
 
 module.exports = { state, setRole, onTest, look };
