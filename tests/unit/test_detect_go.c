@@ -259,6 +259,8 @@ static const struct {
 	 "a.go:2:8: no required module provides package example.com/x; to add it:", true},
 	{"--- FAIL: TestX (0.00s)\n    x_test.go:1: wrong\n", "--- FAIL: TestX (0.00s)",
 	 false},
+	{"2026/12/01 http: call from f (a.go:64)\n--- FAIL: TestY\n", "--- FAIL: TestY",
+	 false},
 	{"panic: wrong\n\ngoroutine 7\n", "panic: wrong", false},
 };
 
