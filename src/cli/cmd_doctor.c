@@ -3,10 +3,37 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "engine/doctor.h"
 #include "engine/interrupt.h"
 #include "model/outcome.h"
 
+static json_t *list_json(const struct strv *s)
+{
+	json_t *j = json_array();
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(j, json_text(s->v[i]));
+	return j;
+}
+
+static json_t *isolation_json(const struct doctor *d)
+{
+	json_t *j = json_object();
+
+	json_put(j, "isolation", "sandbox");
+	json_put_bool(j, "works", d->sandbox_works);
+	json_put(j, "detail", d->sandbox_why);
+	json_put(j, "install", d->sandbox_next);
+	json_object_set_new(j, "namespaces", list_json(&d->namespaces));
+	json_object_set_new(j, "missing_namespaces", list_json(&d->missing));
+	json_put_int(j, "landlock_abi", d->landlock);
+	json_put(j, "limit_tier", limit_tier_name(d->tier));
+	json_put(j, "limit_tier_detail", d->tier_why);
+	return j;
+}
+
+/* The detectors first, each with "detector"; then one with "isolation". */
 static json_t *doctor_json(const struct doctor *d)
 {
 	json_t *all = json_array();
@@ -22,7 +49,34 @@ static json_t *doctor_json(const struct doctor *d)
 		json_put(j, "install", d->rows[i].install);
 		json_array_append_new(all, j);
 	}
+	json_array_append_new(all, isolation_json(d));
 	return all;
+}
+
+static void add_why(struct buf *out, const char *why, const char *next)
+{
+	if (why)
+		buf_addf(out, "           why: %s\n", why);
+	if (next)
+		buf_addf(out, "           next: %s\n", next);
+}
+
+static void isolation_text(const struct doctor *d, struct buf *out)
+{
+	CLEANUP_FREE char *has = strv_join(&d->namespaces, " ");
+	CLEANUP_FREE char *misses = strv_join(&d->missing, " ");
+
+	buf_addf(out, "%-10s %-6s namespaces %s%s%s, ", "sandbox",
+		 d->sandbox_works ? "works" : "MISSES", d->namespaces.n ? has : "none",
+		 d->missing.n ? ", without " : "", misses);
+	if (d->landlock)
+		buf_addf(out, "Landlock %d\n", d->landlock);
+	else
+		buf_adds(out, "no Landlock\n");
+	add_why(out, d->sandbox_why, d->sandbox_next);
+	buf_addf(out, "%-10s %-6s memory and processes are capped by %s\n", "limits",
+		 d->tier == TIER_NONE ? "MISSES" : "works", limit_tier_name(d->tier));
+	add_why(out, d->tier_why, NULL);
 }
 
 static void doctor_text(const struct doctor *d, struct buf *out)
@@ -33,14 +87,9 @@ static void doctor_text(const struct doctor *d, struct buf *out)
 		buf_addf(out, "%-10s %-6s %s%s%s\n", r->name,
 			 r->works ? "works" : "MISSES", r->summary,
 			 r->version ? ", " : "", r->version ? r->version : "");
-		if (r->detail)
-			buf_addf(out, "           why: %s\n", r->detail);
-		if (r->install)
-			buf_addf(out, "           next: %s\n", r->install);
+		add_why(out, r->detail, r->install);
 	}
-	buf_adds(out,
-		 "isolation  none   runs are timed, capped and killed as a tree, not "
-		 "sandboxed\n");
+	isolation_text(d, out);
 }
 
 static int run_doctor(char **argv)
@@ -48,8 +97,9 @@ static int run_doctor(char **argv)
 	struct options o = {
 		.usage = "exitpath doctor",
 		.about = "Which detectors work on this machine, proved by running a "
-			 "planted leak "
-			 "under each.\nExit status 0 when at least one works, else 50.",
+			 "planted leak under each,\nand whether runs can be sandboxed. "
+			 "Exit status 0 when at least one detector works and\nthe "
+			 "isolation that is asked for can be had, else 50.",
 	};
 	CLEANUP(strv) struct strv operands = {0};
 	CLEANUP(buf) struct buf text = {0};
@@ -57,11 +107,12 @@ static int run_doctor(char **argv)
 	struct err err = {0};
 	char **rest;
 	int status, rc, works = 0;
+	bool isolated;
 
 	if (!command_start(&o, argv, &operands, &rest, &status))
 		return status;
 	interrupt_catch();
-	rc = engine_doctor(progress_line(common.quiet), &d, &err);
+	rc = engine_doctor(common.isolation, progress_line(common.quiet), &d, &err);
 	progress_clear();
 	for (size_t i = 0; i < d.nrows; i++)
 		works += d.rows[i].works;
@@ -73,11 +124,14 @@ static int run_doctor(char **argv)
 	} else {
 		doctor_text(&d, &text);
 	}
+	isolated = d.sandbox_works || common.isolation == ISOLATION_NONE;
 	doctor_release(&d);
 	if (rc < 0)
 		return command_fail(&err);
 	status = command_print(buf_str(&text));
-	return status ? status : works ? 0 : outcome_exit_code(OUTCOME_HARNESS_ERROR);
+	if (status || (works && isolated))
+		return status;
+	return outcome_exit_code(OUTCOME_HARNESS_ERROR);
 }
 
 const struct command command_doctor = {

@@ -81,6 +81,7 @@ static int run_gate(char **argv, struct options *o)
 	opts.dir = ".";
 	opts.store = common.store;
 	opts.contract = common.contract;
+	opts.isolation = common.isolation;
 	opts.jobs = (unsigned)jobs;
 	opts.argv = rest;
 	opts.progress = progress_line(common.quiet);

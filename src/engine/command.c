@@ -1,6 +1,6 @@
 /* Commands that run once per revision: the set-up and the suite. */
+#include "engine/isolation.h"
 #include "engine/lane.h"
-#include "engine/session.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -16,6 +16,8 @@ struct command_lane {
 	enum side side;
 	const char *target, *command;
 	uint64_t timeout_ms;
+	enum network network;
+	struct sandbox sandbox;
 	bool started;
 	char *dir;
 	struct run_result *result;
@@ -39,9 +41,10 @@ static int command_next(void *ctx, struct run_spec *spec, struct err *err)
 	strv_add(&spec->argv, "/bin/sh");
 	strv_add(&spec->argv, "-c");
 	strv_add(&spec->argv, c->command);
-	spec->cwd = xstrdup(s->side[c->side].cwd);
+	spec->cwd = xstrdup(s->side[c->side].seen_cwd);
 	spec->dir = xstrdup(c->dir);
 	spec->timeout_ms = c->timeout_ms;
+	spec->sandbox = session_sandbox(s, c->side, c->dir, c->network, &c->sandbox);
 	session_env(s, c->side, tmp, &spec->env);
 	return 1;
 }
@@ -55,6 +58,7 @@ static int command_done(void *ctx, const struct run_result *r, struct err *err)
 	static const char *const streams[] = {"stdout", "stderr"};
 
 	*c->result = *r;
+	session_note_run(c->session, r);
 	buf_addf(&text, "$ %s\n%s\n", c->command, ending);
 	for (size_t i = 0; i < ARRAY_SIZE(streams); i++) {
 		CLEANUP_FREE char *path = path_join(c->dir, streams[i]);
@@ -67,8 +71,8 @@ static int command_done(void *ctx, const struct run_result *r, struct err *err)
 }
 
 int session_commands(struct session *s, const char *target, const char *command,
-		     uint64_t timeout_ms, unsigned sides, struct run_result results[2],
-		     struct strv lists[2], struct err *err)
+		     uint64_t timeout_ms, enum network network, unsigned sides,
+		     struct run_result results[2], struct strv lists[2], struct err *err)
 {
 	struct command_lane ctx[2] = {0};
 	struct lane lanes[2] = {0};
@@ -84,6 +88,7 @@ int session_commands(struct session *s, const char *target, const char *command,
 			.target = target,
 			.command = command,
 			.timeout_ms = timeout_ms,
+			.network = network,
 			.result = &results[i],
 			.list = &lists[i],
 		};
@@ -92,7 +97,9 @@ int session_commands(struct session *s, const char *target, const char *command,
 		n++;
 	}
 	rc = lanes_run(lanes, n, s->same ? 1 : s->opts->jobs, err);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		free(ctx[i].dir);
+		sandbox_release(&ctx[i].sandbox);
+	}
 	return rc;
 }

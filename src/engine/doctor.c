@@ -5,20 +5,46 @@
 #include "detect/detect.h"
 #include "proc/proc.h"
 #include "rev/rev.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/sandbox.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 
 /* A canary compiles and runs one tiny program. */
 #define CANARY_TIMEOUT_MS UINT64_C(60000)
 
-static int run_canary(const struct detector *d, const char *dir, struct probe *ret,
-		      struct run_result *ret_run, struct err *err)
+/* An empty home. Compilers that have their work of earlier in the user's cache would take
+ * half a minute without it. */
+static void show_home(struct sandbox *s)
 {
+	const char *home = getenv("HOME");
+	CLEANUP_FREE char *cache = NULL;
+
+	if (!home || home[0] != '/' || !home[1])
+		return;
+	s->home = xstrdup(home);
+	cache = path_join(home, ".cache");
+	if (access(cache, R_OK | X_OK) == 0)
+		sandbox_add_view(s, cache, cache, VIEW_DISCARD);
+}
+
+static int run_canary(const struct detector *d, bool sandboxed, const char *dir,
+		      struct probe *ret, struct run_result *ret_run, struct err *err)
+{
+	CLEANUP(sandbox) struct sandbox sandbox = {.network = NETWORK_NONE};
 	CLEANUP(run_spec) struct run_spec spec = {0};
 	CLEANUP_FREE char *tmp = path_join(dir, "tmp");
-	struct detect_run run = {.dir = dir, .tmpdir = tmp, .checkout = dir};
+	struct detect_run run = {.dir = dir,
+				 .tmpdir = tmp,
+				 .checkout = dir,
+				 .sandbox = sandboxed ? &sandbox : NULL};
 	const char *command = d->canary_command ? d->canary_command() : "exec /bin/true";
 
 	if (make_dirs(tmp, 0700, err) < 0)
@@ -31,6 +57,9 @@ static int run_canary(const struct detector *d, const char *dir, struct probe *r
 	spec.cwd = xstrdup(dir);
 	spec.dir = xstrdup(dir);
 	spec.timeout_ms = CANARY_TIMEOUT_MS;
+	show_home(&sandbox);
+	sandbox_add_view(&sandbox, dir, dir, VIEW_WRITE);
+	spec.sandbox = run.sandbox;
 	if (d->prepare(&run, &spec, err) < 0)
 		return -1;
 	if (proc_run(&spec, ret_run, err) < 0) {
@@ -42,7 +71,8 @@ static int run_canary(const struct detector *d, const char *dir, struct probe *r
 	return d->collect(&run, ret_run, ret, err);
 }
 
-static int examine(const struct detector *d, struct doctor_row *row, struct err *err)
+static int examine(const struct detector *d, bool sandboxed, struct doctor_row *row,
+		   struct err *err)
 {
 	CLEANUP(probe) struct probe p = {0};
 	struct run_result r = {0};
@@ -60,7 +90,7 @@ static int examine(const struct detector *d, struct doctor_row *row, struct err 
 	dir = make_temp_dir(scratch_parent(), "exitpath-doctor", err);
 	if (!dir)
 		return -1;
-	rc = run_canary(d, dir, &p, &r, &why);
+	rc = run_canary(d, sandboxed, dir, &p, &r, &why);
 	row->works = rc == 0 && p.state == PROBE_COMPLETE && run_result_passed(&r);
 	if (!row->works) {
 		CLEANUP_FREE char *ending = run_result_describe(&r);
@@ -79,13 +109,61 @@ static int examine(const struct detector *d, struct doctor_row *row, struct err 
 	return 0;
 }
 
-int engine_doctor(const struct progress *progress, struct doctor *ret, struct err *err)
+/* A namespace of each kind is made by a child, in a user namespace of its own. */
+static bool can_unshare(int flag)
 {
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0 ||
+		      (flag != CLONE_NEWUSER && unshare(flag) < 0));
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && status == 0;
+}
+
+static void examine_isolation(struct doctor *ret)
+{
+	static const struct {
+		const char *name;
+		int flag;
+	} namespaces[] = {
+		{"user", CLONE_NEWUSER},     {"mount", CLONE_NEWNS},
+		{"pid", CLONE_NEWPID},	     {"network", CLONE_NEWNET},
+		{"ipc", CLONE_NEWIPC},	     {"uts", CLONE_NEWUTS},
+		{"cgroup", CLONE_NEWCGROUP},
+	};
+	const struct sandbox least = {.network = NETWORK_LOOPBACK};
+	struct err why = {0};
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, 1UL /* VERSION */);
+
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+		strv_add(can_unshare(namespaces[i].flag) ? &ret->namespaces
+							 : &ret->missing,
+			 namespaces[i].name);
+	ret->landlock = abi > 0 ? (int)abi : 0;
+	ret->tier = cgroup_explain(&ret->tier_why);
+	ret->sandbox_works = sandbox_check(&least, &why) == 0;
+	if (!ret->sandbox_works) {
+		ret->sandbox_why = xstrdup(why.message);
+		ret->sandbox_next = *why.hint ? xstrdup(why.hint) : NULL;
+	}
+}
+
+int engine_doctor(enum isolation isolation, const struct progress *progress,
+		  struct doctor *ret, struct err *err)
+{
+	bool sandboxed;
+
+	progress_tell(progress, "doctor", "sandbox", NULL, 0, 0);
+	examine_isolation(ret);
+	sandboxed = ret->sandbox_works && isolation == ISOLATION_SANDBOX;
 	for (size_t i = 0; detectors[i]; i++) {
 		struct doctor_row *row = VEC_ADD(ret->rows, ret->nrows, ret->rows_cap);
 
 		progress_tell(progress, "doctor", detectors[i]->name, NULL, 0, 0);
-		if (examine(detectors[i], row, err) < 0)
+		if (examine(detectors[i], sandboxed, row, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -99,5 +177,10 @@ void doctor_release(struct doctor *d)
 		free(d->rows[i].install);
 	}
 	free(d->rows);
+	free(d->sandbox_why);
+	free(d->sandbox_next);
+	free(d->tier_why);
+	strv_release(&d->namespaces);
+	strv_release(&d->missing);
 	*d = (struct doctor){0};
 }

@@ -1,9 +1,13 @@
-/* Which detectors work on this machine, proved by running their canaries. */
+/* Which detectors work on this machine, and which isolation can be had, proved by running
+ * canaries. */
 #ifndef EXITPATH_ENGINE_DOCTOR_H
 #define EXITPATH_ENGINE_DOCTOR_H
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "engine/progress.h"
+#include "model/limits.h"
+#include "model/sandbox.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,9 +23,20 @@ struct doctor_row {
 struct doctor {
 	struct doctor_row *rows;
 	size_t nrows, rows_cap;
+	/* Can runs be sandboxed, proved by making a sandbox; why not, and the next step.
+	 */
+	bool sandbox_works;
+	char *sandbox_why, *sandbox_next;
+	struct strv namespaces; /* that can be made here: "user", "mount" … */
+	struct strv missing;	/* that cannot */
+	int landlock;		/* ABI; 0: none */
+	enum limit_tier tier;	/* how memory and processes are capped */
+	char *tier_why;		/* why not better, and what to do; NULL: it is the best */
 };
 
-int engine_doctor(const struct progress *progress, struct doctor *ret, struct err *err);
+/* The canaries run in the sandbox unless isolation is none, or it cannot be had. */
+int engine_doctor(enum isolation isolation, const struct progress *progress,
+		  struct doctor *ret, struct err *err);
 void doctor_release(struct doctor *d);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/session.h"
+#include "engine/isolation.h"
 #include "verdict/verdict.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static int run_suite(struct session *s, struct err *err)
 	if (!ready)
 		return 0;
 	if (session_commands(s, "suite", s->contract.suite, s->contract.setup_timeout_ms,
-			     sides, results, lists, err) < 0) {
+			     session_network(s), sides, results, lists, err) < 0) {
 		strv_release(&lists[0]);
 		strv_release(&lists[1]);
 		return -1;

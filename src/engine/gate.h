@@ -9,6 +9,7 @@
 #include "base/strv.h"
 #include "engine/progress.h"
 #include "model/result.h"
+#include "model/sandbox.h"
 
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct gate_opts {
 	int warmup, cycles;    /* -1: not given */
 	uint64_t timeout_ms;
 	bool repairs, fresh;
+	enum isolation isolation;
 	unsigned jobs;	   /* revisions measured side by side: 1 or 2 */
 	char *const *argv; /* after "--"; NULL or empty: the contract's lifecycles */
 	const struct progress *progress;

@@ -8,14 +8,16 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "contract/load.h"
+#include "engine/isolation.h"
 
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 /* valgrind slows a program down 50 to 70 times; most of a lifecycle is start-up and
- * waiting, so ten times the deadline of a plain run is enough in practice. */
-enum { WRAP_TIMEOUT_FACTOR = 10 };
+ * waiting, so ten times the deadline of a plain run is enough in practice. Its shadow
+ * memory and its translations take some 100 MB and a half of what the program has. */
+enum { WRAP_TIME_FACTOR = 10, WRAP_MEMORY_FACTOR = 4 };
 /* Of each report, stdout and stderr that go into the artifact. */
 #define KEEP_REPORT ((size_t)4 << 20)
 
@@ -86,6 +88,15 @@ static size_t all_cycles(const struct lifecycle *l)
 	return (size_t)l->warmup + l->cycles;
 }
 
+/* The contract's limits are those of a plain run of one cycle. */
+static void allow(struct run_spec *spec, uint64_t time, uint64_t memory)
+{
+	spec->timeout_ms *= time;
+	spec->limits.cpu_ms *= time;
+	if (spec->limits.memory < UINT64_MAX / memory)
+		spec->limits.memory *= memory;
+}
+
 static int prepare(struct measurement *m, struct run_spec *spec, struct err *err)
 {
 	for (size_t i = 0; i < m->group->n; i++) {
@@ -93,6 +104,8 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 			.dir = m->dir,
 			.tmpdir = m->tmpdir,
 			.checkout = m->session->side[m->side].use->dir,
+			.seen = session_seen(m->session, m->side),
+			.sandbox = spec->sandbox ? &m->sandbox : NULL,
 			.precise = m->precise,
 			.warmup = m->lifecycle->warmup,
 			.cycles = m->lifecycle->cycles,
@@ -102,9 +115,9 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 			return -1;
 		}
 		if (m->group->detector[i]->inside)
-			spec->timeout_ms *= all_cycles(m->lifecycle);
+			allow(spec, all_cycles(m->lifecycle), 1);
 		else if (m->group->detector[i]->wraps)
-			spec->timeout_ms *= WRAP_TIMEOUT_FACTOR;
+			allow(spec, WRAP_TIME_FACTOR, WRAP_MEMORY_FACTOR);
 	}
 	return 1;
 }
@@ -125,8 +138,11 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 	progress_tell(s->opts->progress, m->lifecycle->name, side_name(m->side), names,
 		      m->next, m->total);
 	lifecycle_argv(m->lifecycle, &spec->argv);
-	spec->cwd = xstrdup(s->side[m->side].cwd);
+	spec->cwd = xstrdup(s->side[m->side].seen_cwd);
 	spec->dir = xstrdup(m->dir);
+	spec->limits = m->lifecycle->limits;
+	spec->sandbox =
+		session_sandbox(s, m->side, m->dir, m->lifecycle->network, &m->sandbox);
 	spec->timeout_ms = m->lifecycle->timeout_ms;
 	session_env(s, m->side, m->tmpdir, &spec->env);
 	return prepare(m, spec, err);
@@ -170,6 +186,12 @@ static int collect(struct measurement *m, size_t i, size_t cycle,
 	m->run[i].cycle = (unsigned)cycle;
 	if (m->group->detector[i]->collect(&m->run[i], r, &p, err) < 0)
 		return -1;
+	/* What is held where a limit cut in says nothing about an end in order. */
+	if (run_result_over_limit(r) && p.state == PROBE_COMPLETE) {
+		p.state = PROBE_INTERRUPTED;
+		free(p.detail);
+		p.detail = run_result_describe(r);
+	}
 	observation_add(&m->obs[i], r, &p, cycle >= m->lifecycle->warmup);
 	keep_report(m, i, r, &p);
 	return 0;
@@ -182,6 +204,7 @@ static int measure_done(void *ctx, const struct run_result *r, struct err *err)
 	int rc = 0;
 
 	m->duration_us += r->wall_us;
+	session_note_run(m->session, r);
 	for (size_t i = 0; i < m->group->n; i++) {
 		size_t last = m->group->detector[i]->inside ? all_cycles(m->lifecycle) - 1
 							    : first;
@@ -194,6 +217,7 @@ static int measure_done(void *ctx, const struct run_result *r, struct err *err)
 	m->stop = r->end == RUN_TIMED_OUT || r->end == RUN_NOT_STARTED ||
 		  r->end == RUN_LOST || r->end == RUN_SANDBOX_FAILED ||
 		  run_result_over_limit(r);
+	sandbox_release(&m->sandbox);
 	if (m->dir && remove_tree(m->dir, rc == 0 ? err : NULL) < 0)
 		rc = -1;
 	free(TAKE_PTR(m->dir));
@@ -228,6 +252,7 @@ void measurement_release(struct measurement *m)
 		observation_release(&m->obs[i]);
 		buf_release(&m->report[i]);
 	}
+	sandbox_release(&m->sandbox);
 	free(m->dir);
 	free(m->tmpdir);
 }
@@ -261,6 +286,7 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 	sha256_add_field(h, l->name);
 	sha256_add_field(h, names);
 	sha256_add_field(h, how);
+	sha256_add_field(h, isolation_name(s->opts->isolation));
 	for (size_t k = 0; k < ARRAY_SIZE(steering); k++)
 		sha256_add_field(h, getenv(steering[k]));
 	for (size_t i = 0; i < g->n; i++)

@@ -28,6 +28,7 @@ struct measurement {
 	size_t next, total; /* runs */
 	bool stop, precise;
 	char *dir, *tmpdir;
+	struct sandbox sandbox; /* of the run under way */
 	struct detect_run run[MAX_GROUP];
 	struct observation obs[MAX_GROUP];
 	struct buf report[MAX_GROUP]; /* full text of the most telling run */

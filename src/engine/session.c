@@ -7,6 +7,7 @@
 #include "contract/load.h"
 #include "detect/detect.h"
 #include "detect/report_file.h"
+#include "engine/isolation.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -96,13 +97,14 @@ static bool names_directory(const char *text, const char *dir)
 	return false;
 }
 
-/* Both revisions would run the same file: the worst false green of all. */
+/* Both revisions would run the same file: the worst false green of all. In the sandbox
+ * the revision is at that path. */
 static int check_not_working_tree(const struct session *s, const char *what,
 				  const char *text, struct err *err)
 {
 	const char *top = repo_top(s->repo);
 
-	if (!text || !names_directory(text, top))
+	if (session_sandboxed(s) || !text || !names_directory(text, top))
 		return 0;
 	err_set(err, ERR_USAGE,
 		"%s names %s, the working tree: base and candidate would run the same "
@@ -334,7 +336,6 @@ static void describe(struct session *s)
 	r->started = xstrdup(now);
 	r->exitpath_version = xstrdup(EXITPATH_VERSION);
 	r->config_digest = xstrdup(s->contract.digest);
-	r->isolation = xstrdup("none");
 	r->repository = xstrdup(repo_name(s->repo));
 	r->setup = xstrdup(s->contract.setup);
 	r->suite = xstrdup(s->contract.suite);
@@ -356,6 +357,8 @@ int session_open(struct session *s, const struct gate_opts *opts, struct result 
 	describe(s);
 	if (compare_contracts(s, err) < 0)
 		return -1;
+	if (isolation_open(s, err) < 0)
+		return -1;
 	s->scratch = scratch_make(s->repo, err);
 	if (!s->scratch)
 		return -1;
@@ -373,7 +376,10 @@ void session_close(struct session *s)
 			checkout_release(&s->side[i].checkout);
 		revision_release(&s->side[i].rev);
 		free(s->side[i].cwd);
+		free(s->side[i].seen_cwd);
+		sandbox_release(&s->side[i].views);
 	}
+	sandbox_release(&s->exposed);
 	for (size_t i = 0; i < s->nartifacts; i++)
 		free(s->artifacts[i].name);
 	free(s->artifacts);
@@ -390,16 +396,29 @@ void session_close(struct session *s)
 	*s = (struct session){0};
 }
 
+static char *parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
+}
+
+const char *session_seen(const struct session *s, enum side side)
+{
+	return session_sandboxed(s) ? repo_top(s->repo) : s->side[side].use->dir;
+}
+
 void session_env(const struct session *s, enum side side, const char *tmpdir,
 		 struct strv *ret)
 {
-	CLEANUP_FREE char *trees = NULL;
+	CLEANUP_FREE char *above = NULL;
 
 	rev_clean_env(ret);
 	/* A command that loses the checkout's .git must not find the user's above it. */
-	trees = path_join(repo_store(s->repo), "trees");
-	env_set(ret, "GIT_CEILING_DIRECTORIES", trees);
-	env_set(ret, "PWD", s->side[side].cwd);
+	above = session_sandboxed(s) ? parent_of(repo_top(s->repo))
+				     : path_join(repo_store(s->repo), "trees");
+	env_set(ret, "GIT_CEILING_DIRECTORIES", above);
+	env_set(ret, "PWD", s->side[side].seen_cwd);
 	env_set(ret, "OLDPWD", NULL);
 	env_set(ret, "TMPDIR", tmpdir);
 }
@@ -459,6 +478,8 @@ char *session_reproduce(const struct session *s)
 		strv_add(&v, "--repairs");
 	if (o->jobs > 1)
 		strv_addf(&v, "--jobs=%u", o->jobs);
+	if (!session_sandboxed(s))
+		strv_add(&v, "--isolation=none");
 	strv_add(&v, "--fresh");
 	if (o->argv && o->argv[0]) {
 		strv_add(&v, "--");

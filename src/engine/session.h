@@ -13,7 +13,9 @@ struct side_state {
 	struct checkout
 		*use; /* the checkout to run in: own, or base's when trees agree */
 	bool have_checkout, setup_ran, setup_failed;
-	char *cwd; /* absolute directory in the checkout that commands run in */
+	char *cwd;	/* absolute directory in the checkout that commands run in … */
+	char *seen_cwd; /* … as they see it */
+	struct sandbox views; /* sandboxed: what runs see of the own checkout, and more */
 };
 
 struct session {
@@ -25,6 +27,7 @@ struct session {
 	struct store *store;
 	struct side_state side[2]; /* by enum side */
 	bool same;		   /* both revisions have the same tree */
+	struct sandbox exposed;	   /* what the contract says that runs may read */
 	char *scratch;
 	struct artifact_ref *artifacts;
 	size_t nartifacts, artifacts_cap;
@@ -38,6 +41,9 @@ const char *side_name(enum side s); /* "base", "candidate" */
 int session_open(struct session *s, const struct gate_opts *opts, struct result *ret,
 		 struct err *err);
 void session_close(struct session *s);
+
+/* The top of the checkout, as runs see it. */
+const char *session_seen(const struct session *s, enum side side);
 
 /* Environment of a run: ours without git's variables and with TMPDIR. */
 void session_env(const struct session *s, enum side side, const char *tmpdir,
@@ -56,8 +62,8 @@ void session_add_file(struct buf *out, const char *path, size_t cap);
  * results[] by side. Used for the set-up and the suite. Output is kept as artifacts.
  */
 int session_commands(struct session *s, const char *target, const char *command,
-		     uint64_t timeout_ms, unsigned sides, struct run_result results[2],
-		     struct strv lists[2], struct err *err);
+		     uint64_t timeout_ms, enum network network, unsigned sides,
+		     struct run_result results[2], struct strv lists[2], struct err *err);
 /* The checkouts of the given sides and their set-up, where that is still to be done; adds
  * a check when it fails.
  * ret_ok: they are ready. */

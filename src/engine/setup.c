@@ -1,5 +1,5 @@
 /* The checkouts of a session, and their set-up. */
-#include "engine/session.h"
+#include "engine/isolation.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -39,8 +39,16 @@ static void setup_digest(const struct session *s, char ret[SHA256_HEX])
 	contract_setup_digest(&s->contract, commands);
 	sha256_add_field(h, commands);
 	sha256_add_field(h, s->prefix);
+	/* What was built in the sandbox holds the path that it had there. */
+	sha256_add_field(h, isolation_name(s->opts->isolation));
+	sha256_add_field(h, session_sandboxed(s) ? repo_top(s->repo) : NULL);
 	session_add_build_env(h);
 	sha256_finish(h, ret);
+}
+
+static char *in_prefix(const struct session *s, const char *top)
+{
+	return *s->prefix ? path_join(top, s->prefix) : xstrdup(top);
 }
 
 static int get_checkout(struct session *s, enum side side, struct err *err)
@@ -52,15 +60,19 @@ static int get_checkout(struct session *s, enum side side, struct err *err)
 	if (!own->have_checkout) {
 		progress_tell(s->opts->progress, "checkout", side_name(side), NULL, 0, 0);
 		setup_digest(s, digest);
-		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share, false,
-				 tell_waiting, s, &own->checkout, err) < 0)
+		if (checkout_get(s->repo, &own->rev, digest, &s->contract.share,
+				 session_sandboxed(s), tell_waiting, s, &own->checkout,
+				 err) < 0)
 			return -1;
 		own->have_checkout = true;
+		if (isolation_add_checkout(s, own, err) < 0)
+			return -1;
 	}
 	st->use = &own->checkout;
-	if (!st->cwd)
-		st->cwd = *s->prefix ? path_join(st->use->dir, s->prefix)
-				     : xstrdup(st->use->dir);
+	if (!st->cwd) {
+		st->cwd = in_prefix(s, st->use->dir);
+		st->seen_cwd = in_prefix(s, session_seen(s, side));
+	}
 	if (path_exists(st->cwd))
 		return 0;
 	err_set(err, ERR_USAGE, "%s has no directory %s", side_name(side), s->prefix);
@@ -84,6 +96,7 @@ static int get_checkouts(struct session *s, unsigned sides, struct err *err)
 
 	if (sides == 3u && !first->have_checkout && second->have_checkout) {
 		checkout_release(&second->checkout);
+		sandbox_release(&second->views);
 		second->have_checkout = second->setup_ran = false;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
@@ -145,7 +158,7 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 		return 0;
 	}
 	rc = session_commands(s, "setup", s->contract.setup, s->contract.setup_timeout_ms,
-			      todo, results, lists, err);
+			      NETWORK_HOST, todo, results, lists, err);
 	for (int i = 0; i < 2 && rc == 0; i++) {
 		if (!(todo & (1u << i)))
 			continue;

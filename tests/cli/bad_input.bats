@@ -61,7 +61,7 @@ demo() {
 
 @test "bad input: a command that names the working tree" {
   demo
-  fails_with 2 "$EXITPATH_BIN" leak --base main --candidate busy -- "$PWD/build/worker_test"
+  fails_with 2 "$EXITPATH_BIN" leak --isolation none --base main --candidate busy -- "$PWD/build/worker_test"
   [[ "$output" == *"same files"* ]]
 }
 

@@ -8,6 +8,25 @@ export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@example.org
 export GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@example.org
 export LC_ALL=C.UTF-8 NO_COLOR=1
 
+# Where the sandbox cannot be had, everything else is still tested. Looked for once per file.
+if [ -z "${EXITPATH_ISOLATION-}" ]; then
+  if [ ! -e "$BATS_FILE_TMPDIR/isolation" ]; then
+    if "$EXITPATH_BIN" run -- true >/dev/null 2>&1; then
+      echo sandbox
+    else
+      echo none
+    fi >"$BATS_FILE_TMPDIR/isolation"
+  fi
+  EXITPATH_ISOLATION=$(<"$BATS_FILE_TMPDIR/isolation")
+  export EXITPATH_ISOLATION
+fi
+
+# needs_sandbox: skips the test where there is none, with the reason that exitpath gives.
+needs_sandbox() {
+  [ "$EXITPATH_ISOLATION" = sandbox ] ||
+    skip "$(EXITPATH_ISOLATION='' "$EXITPATH_BIN" run -- true 2>&1 | head -1 || :)"
+}
+
 # make_repo: an empty repository on branch main, as working directory of the test.
 make_repo() {
   cd "$BATS_TEST_TMPDIR" && git init -q -b main repo && cd repo
