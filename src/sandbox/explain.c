@@ -63,21 +63,48 @@ static bool apparmor_restricts(void)
 	       geteuid() != 0;
 }
 
+/* The first that fits; errnum 0: any, step: a part of it. */
+static const struct {
+	int errnum;
+	const char *step, *hint;
+} reasons[] = {
+	{ENOSYS, "", "Linux 5.12 or later is needed, " ASK_NONE},
+	{EINVAL, "clone of", "Linux 5.12 or later is needed, " ASK_NONE},
+	{EMFILE, "", "too few files may be open: ulimit -n 1024, " ASK_NONE},
+	{ENFILE, "", "too few files may be open: see fs.file-max, " ASK_NONE},
+	{EAGAIN, "",
+	 "no process can be made: see ulimit -u, pids.max of the cgroup and "
+	 "kernel.pid_max, " ASK_NONE},
+	{ENOSPC, "namespace",
+	 "as many namespaces as allowed are in use: sudo sysctl "
+	 "user.max_user_namespaces=15000 (its like for pid, mnt and net), " ASK_NONE},
+	{0, "/proc",
+	 "a container that hides parts of /proc cannot nest another: "
+	 "docker run --security-opt systempaths=unconfined, " ASK_NONE},
+	{0, "clone of a view",
+	 "a view must be readable, and on no file system of another user's, " ASK_NONE},
+	{0, "views",
+	 "what lies in a read-only view must be there already, and nothing may be "
+	 "mounted below what is to be discarded, " ASK_NONE},
+	{0, "cgroup namespace", "see cgroup_namespaces(7), " ASK_NONE},
+	{0, "cgroup", "exitpath doctor says which cgroup can be had, " ASK_NONE},
+};
+
 int sandbox_explain(const char *step, int errnum, struct err *err)
 {
 	err_errno(err, ERR_ENVIRONMENT, errnum, "the sandbox cannot be made: %s", step);
-	if (apparmor_restricts())
+	if (apparmor_restricts()) {
 		err_hint(err, "AppArmor keeps rights from user namespaces: sudo sysctl "
 			      "kernel.apparmor_restrict_unprivileged_userns=0, or give "
-			      "exitpath "
-			      "a profile with `userns,`, " ASK_NONE);
-	else if (errnum == ENOSYS || (errnum == EINVAL && strstr(step, "clone of")))
-		err_hint(err, "Linux 5.12 or later is needed, " ASK_NONE);
-	else if (strstr(step, "/proc"))
-		err_hint(err,
-			 "a container that hides parts of /proc cannot nest another: "
-			 "docker run --security-opt systempaths=unconfined, " ASK_NONE);
-	else
-		hint_user_namespace(err);
+			      "exitpath a profile with `userns,`, " ASK_NONE);
+		return -1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if ((!reasons[i].errnum || reasons[i].errnum == errnum) &&
+		    strstr(step, reasons[i].step)) {
+			err_hint(err, "%s", reasons[i].hint);
+			return -1;
+		}
+	hint_user_namespace(err);
 	return -1;
 }
