@@ -25,7 +25,7 @@ static void explains(void **state)
 		{"clone of /proc", EPERM, "systempaths=unconfined"},
 		{"user namespace", EPERM, "namespace"},
 		{"user namespace", ENOSPC, "max_user_namespaces"},
-		{"views", EINVAL, "--discard"},
+		{"views", EINVAL, "discarded"},
 		{"cgroup", EACCES, "cgroup"},
 		{"descriptors", EMFILE, "ulimit -n"},
 		{"fork", EAGAIN, "ulimit -u"},
