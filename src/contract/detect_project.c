@@ -299,7 +299,7 @@ static const struct kind kinds[] = {
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
 	 .detectors = "ledger"},
-	{"node", {"package.json"}, look_node, .detectors = "ledger"},
+	{"node", {"package.json"}, look_node, .detectors = "node, ledger"},
 	{"autotools",
 	 {"Makefile.am"},
 	 NULL,
