@@ -116,7 +116,8 @@ char *go_output_error(const char *text, bool *ret_modules)
 		/* "# PACKAGE" heads the compiler's messages. */
 		if (!first && len &&
 		    (starts(line, "go: ") || is_compile_error(line, len) ||
-		     starts(line, "panic: ") || starts(line, "--- FAIL: "))) {
+		     starts(line, "panic: ") || starts(line, "fatal error: ") ||
+		     starts(line, "--- FAIL: "))) {
 			first = line;
 			first_len = len;
 		}

@@ -282,9 +282,14 @@ X
   gate 30 'pass once and end the process' -- go test ./...
 }
 
-@test "go: a hang" {
+@test "go: a deadlock" {
   base && internal 'select {}' && candidate
-  TIMEOUT=2s CYCLES=1 gate 40 -- go test ./...
+  gate 10 'all goroutines are asleep' -- go test ./...
+}
+
+@test "go: a hang" {
+  base && internal 'time.Sleep(time.Hour)' time && candidate
+  TIMEOUT=6s CYCLES=1 gate 40 -- go test ./...
 }
 
 @test "go: a closure added above does not rename those below" {
