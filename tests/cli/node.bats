@@ -67,7 +67,7 @@ gate() { # STATUS [REGEX…] -- CMD…
   local expected=$1 patterns=() pattern
   shift
   while [ "$1" != -- ]; do patterns+=("$1") && shift; done
-  run --separate-stderr "$EXITPATH_BIN" leak --isolation none --base "${BASE-base}" \
+  run --separate-stderr "$EXITPATH_BIN" leak --isolation "${ISOLATION-none}" --base "${BASE-base}" \
     --candidate "${CANDIDATE-candidate}" --detector node --warmup 0 --cycles 2 --timeout 30s \
     --quiet --json ${STORE:+--store "$STORE"} "$@"
   if [ "$status" -ne "$expected" ]; then
@@ -102,6 +102,14 @@ leaks() { # NAME KIND: found under node:test, and the base is clean against itse
 @test "node: a child" { leaks child child; }
 @test "node: a worker" { leaks worker thread; }
 @test "node: a watcher" { leaks watcher handle; }
+
+@test "node: in the sandbox" {
+  "$EXITPATH_BIN" run -- /bin/true || skip "no sandbox here"
+  project && node_test server && revisions 'async () => {}'
+  export ISOLATION=sandbox
+  gate 20 '"resource": *"server"' '"file": *"lib.js"' '"isolation": *"sandbox"' -- node --test
+  CANDIDATE=base gate 0 -- node --test
+}
 
 @test "node: a suite that never exits on base is an invalid baseline" {
   project && node_test server && revisions 'async () => {}'
