@@ -30,6 +30,7 @@
 enum {
 	REPORT_CAP = 16 << 20, /* bytes of one process' report */
 	CURRENT_CAP = 4096,
+	SIGNAL_STATUS = 128, /* a shell's: the command was killed */
 	TOKEN_BYTES = 16,
 	/* The engine gives each cycle the deadline of a run. Those that find what cannot
 	 * be repeated and where things were acquired, with tracemalloc, come on top. */
@@ -215,12 +216,12 @@ static void judge_cut(const struct python_run *s, const struct run_result *resul
 
 	if (s->report.failed)
 		set(p, PROBE_INTERRUPTED, xstrdup(s->report.failed));
-	else if (result->end != RUN_EXITED)
+	else if (result->end != RUN_EXITED || result->status > SIGNAL_STATUS)
 		set(p, PROBE_INTERRUPTED, xasprintf("%s, in %s", how, at));
 	else if (!s->report.exited)
 		set(p, PROBE_FORCED_EXIT,
-		    xasprintf("forced exit: the process left through os._exit() or was "
-			      "killed in %s (%s)",
+		    xasprintf("forced exit: the process left through os._exit() in %s "
+			      "(%s)",
 			      at, how));
 	else if (s->report.counted && !s->report.tests)
 		judge_untested(s, p);
