@@ -6,8 +6,10 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strv.h"
 #include "contract/load.h"
+#include "contract/toolchain.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,7 +30,7 @@ enum { MAX_READ = 1 << 20 };
 
 struct proposal {
 	struct buf setup, command;
-	struct strv share, notes;
+	struct strv share, expose, notes;
 };
 
 struct kind {
@@ -38,6 +40,7 @@ struct kind {
 	const char *setup, *command; /* unless look() has set them */
 	const char *note;	     /* about the set-up */
 	const char *detectors;	     /* that are likely to fit */
+	const char *programs[4];     /* that set-up and command run */
 };
 
 static void proposal_release(struct proposal *p)
@@ -45,6 +48,7 @@ static void proposal_release(struct proposal *p)
 	buf_release(&p->setup);
 	buf_release(&p->command);
 	strv_release(&p->share);
+	strv_release(&p->expose);
 	strv_release(&p->notes);
 }
 DEFINE_CLEANUP(proposal)
@@ -201,6 +205,9 @@ static bool look_python(const char *dir, struct proposal *p)
 	if (!is_python(dir))
 		return false;
 	if (venv) {
+		CLEANUP_FREE char *python = xasprintf("%s/%s/bin/python", dir, venv);
+
+		toolchain_expose(python, dir, &p->expose);
 		buf_addf(&p->command, "%s/bin/python", venv);
 		strv_add(&p->share, venv);
 	} else {
@@ -271,7 +278,8 @@ static const struct kind kinds[] = {
 	 "ninja -C build",
 	 "meson test -C build --no-rebuild",
 	 "b_sanitize=address builds AddressSanitizer in, which finds leaks at exit.",
-	 "lsan, ledger"},
+	 "lsan, ledger",
+	 {"meson", "ninja", "cc"}},
 	{"cmake",
 	 {"CMakeLists.txt"},
 	 look_native,
@@ -280,26 +288,34 @@ static const struct kind kinds[] = {
 	 "' && cmake --build build " JOBS,
 	 "ctest --test-dir build --output-on-failure",
 	 "AddressSanitizer is built in: it finds leaks at exit.",
-	 "lsan, ledger"},
+	 "lsan, ledger",
+	 {"cmake", "cc", "c++"}},
 	{"cargo",
 	 {"Cargo.toml"},
 	 NULL,
 	 "cargo fetch && cargo test --no-run",
 	 "cargo test --offline",
 	 NULL,
-	 "ledger"},
+	 "ledger",
+	 {"cargo"}},
 	{"go",
 	 {"go.mod"},
 	 NULL,
 	 "go mod download && go test -run '^$' ./...",
 	 "go test -count=1 ./...",
 	 "Builds every test and runs none.",
-	 "go, ledger"},
+	 "go, ledger",
+	 {"go"}},
 	{"python",
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
-	 .detectors = "ledger"},
-	{"node", {"package.json"}, look_node, .detectors = "node, ledger"},
+	 .detectors = "ledger",
+	 .programs = {"python3"}},
+	{"node",
+	 {"package.json"},
+	 look_node,
+	 .detectors = "node, ledger",
+	 .programs = {"node", "npm"}},
 	{"autotools",
 	 {"Makefile.am"},
 	 NULL,
@@ -386,6 +402,18 @@ static void add_share(struct buf *b, const struct strv *share)
 		 share->n ? list : "node_modules, .venv");
 }
 
+static void add_expose(struct buf *b, const struct strv *expose)
+{
+	CLEANUP_FREE char *list = strv_join(expose, ", ");
+
+	buf_adds(
+		b,
+		"\n# What runs may read of the machine, beside the system's directories. "
+		"In the sandbox\n# the home directory is a private one.\n");
+	buf_addf(b, "%sexpose: [%s]\n", expose->n ? "" : "# ",
+		 expose->n ? list : "~/.local/bin");
+}
+
 static void add_lifecycle(struct buf *b, const char *command, const char *detectors)
 {
 	buf_adds(b,
@@ -401,7 +429,8 @@ static void add_lifecycle(struct buf *b, const char *command, const char *detect
 		    "    cycles: 5     # a leak shows in every one\n"
 		    "    timeout: 5m   # of one cycle\n"
 		    "    network: none # or loopback\n"
-		    "    # limits: {memory: 1G, pids: 256, disk: 1G}\n"
+		    "    # limits: {memory: 1G, cpu: 1m, pids: 256, disk: 1G, "
+		    "output: 64M}\n"
 		    "    # repairs: true  # when the patch is meant to repair a leak\n");
 }
 
@@ -418,6 +447,8 @@ int project_contract(const char *dir, struct buf *ret_yaml, const char **ret_kin
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a directory", dir);
 	k = recognise(dir, &p);
+	for (size_t i = 0; i < ARRAY_SIZE(k->programs) && k->programs[i]; i++)
+		toolchain_expose(k->programs[i], dir, &p.expose);
 	setup = k->setup && !p.setup.len ? k->setup : buf_str(&p.setup);
 	command = k->command && !p.command.len ? k->command : buf_str(&p.command);
 	buf_addf(ret_yaml,
@@ -434,6 +465,7 @@ int project_contract(const char *dir, struct buf *ret_yaml, const char **ret_kin
 		 "with the default branch.\n# base: origin/main\n\n");
 	add_setup(ret_yaml, setup, k->note, &p.notes);
 	add_share(ret_yaml, &p.share);
+	add_expose(ret_yaml, &p.expose);
 	add_lifecycle(ret_yaml, command, k->detectors);
 	buf_adds(ret_yaml,
 		 "\n# The related tests, run after the lifecycles to see that behaviour "

@@ -220,9 +220,9 @@ static void test_kinds(void **state)
 /* Taking away the comment sign of every proposal gives a contract, too. */
 static void test_comments_are_ready_to_use(void **state)
 {
-	static const char *const keys[] = {
-		"base:", "share:",     "suite:",  "suppressions:",
-		"  - {", "detectors:", "limits:", "repairs:"};
+	static const char *const keys[] = {"base:",	 "share:",	  "expose:",
+					   "suite:",	 "suppressions:", "  - {",
+					   "detectors:", "limits:",	  "repairs:"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(projects); i++) {
@@ -266,6 +266,60 @@ static int run(const char *dir, const char *command, struct buf *output)
 	read_fd(fileno(p), 0, output);
 	status = pclose(p);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The sandbox hides the home directory; a toolchain that lies there is needed. */
+static void test_toolchains_at_home(void **state)
+{
+	static const struct {
+		const char *program; /* below the home directory: made, executable */
+		const char *link;    /* in its place, to the program; or NULL */
+		const char *path;    /* PATH, below the home directory */
+		const char *expose;
+	} rows[] = {
+		{".pyenv/shims/python3", NULL, ".pyenv/shims", "~/.pyenv"},
+		{".local/share/uv/python/bin/python3", ".local/bin/python3", ".local/bin",
+		 "~/.local/bin,~/.local/share/uv"},
+		{"miniconda3/bin/python3", NULL, "miniconda3/bin", "~/miniconda3"},
+		{".cargo/bin/python3", NULL, ".cargo/bin", "~/.rustup,~/.cargo/bin"},
+		{"python3", NULL, "", ""}, /* all of the home directory */
+		{"work/bin/python3", NULL, "work/bin", ""}, /* the project lies in it */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP_FREE char *home = make_temp_dir(harness_tmpdir(), "home", NULL);
+		CLEANUP_FREE char *program = path_join(home, rows[i].program);
+		CLEANUP_FREE char *path =
+			xasprintf("%s/%s:/bin:/usr/bin", home, rows[i].path);
+		CLEANUP_FREE char *project = path_join(home, "work/p");
+		CLEANUP_FREE char *script =
+			xasprintf("mkdir -p work/p .rustup $(dirname %s) %s && touch "
+				  "work/p/setup.py "
+				  "%s && chmod +x %s",
+				  rows[i].program, *rows[i].path ? rows[i].path : ".",
+				  rows[i].program, rows[i].program);
+		CLEANUP_FREE char *expose = NULL, *old_path = xstrdup(getenv("PATH"));
+		CLEANUP_FREE char *old_home = xstrdup(getenv("HOME"));
+		CLEANUP(contract) struct contract c = {0};
+		CLEANUP(buf) struct buf output = {0};
+		const char *kind;
+
+		assert_int_equal(run(home, script, &output), 0);
+		if (rows[i].link) {
+			CLEANUP_FREE char *link = path_join(home, rows[i].link);
+
+			assert_int_equal(symlink(program, link), 0);
+		}
+		setenv("HOME", home, 1);
+		setenv("PATH", path, 1);
+		detect(project, &c, &kind);
+		setenv("PATH", old_path, 1);
+		setenv("HOME", old_home ? old_home : "", 1);
+		assert_string_equal(kind, "python");
+		expose = strv_join(&c.expose, ",");
+		assert_string_equal(expose, rows[i].expose);
+	}
 }
 
 #define LEAK                                                                         \
@@ -350,6 +404,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_kinds),
 		HARNESS_TEST(test_comments_are_ready_to_use),
+		HARNESS_TEST(test_toolchains_at_home),
 		HARNESS_TEST(test_proposals_build_and_find_a_leak),
 		HARNESS_TEST(test_odd_places),
 	};
