@@ -93,7 +93,8 @@ static bool take(struct batch *b)
 	CLEANUP(pool_result) struct pool_result r = {0};
 	struct job *j;
 
-	if (out_is_full(b) || !pool_take(b->pool, &r))
+	/* At the end all must come home: what was cancelled has written little more. */
+	if ((out_is_full(b) && !b->cancelled) || !pool_take(b->pool, &r))
 		return false;
 	j = (struct job *)(uintptr_t)r.id;
 	if (r.run.end == RUN_SANDBOX_FAILED || r.run.end == RUN_LOST)
