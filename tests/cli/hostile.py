@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from hostile_stage import Stage
+from hostile_stage import Reaper, Stage
 
 USER = 23456  # has no name and no home
 SLACK = 1500  # milliseconds beyond its deadline that a run may take on a loaded machine
@@ -418,6 +418,7 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print("\n".join(CASES))
         return 0
+    Reaper().start()
     exitpath, directory = os.environ["EXITPATH_BIN"], os.environ["HOSTILE_PROGRAMS"]
     return max(run_case(name, CASES[name], exitpath, directory) for name in sys.argv[1:])
 

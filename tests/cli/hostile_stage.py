@@ -72,6 +72,34 @@ class Listener(threading.Thread):
             os.close(fd)
 
 
+class Reaper(threading.Thread):
+    """Makes this process the one that orphans of a control fall to, and lets them go: as zombies of another
+    subreaper, or of a careless pid 1, they would use up the machine's pids."""
+
+    started = set()  # those that subprocess waits for
+    lock = threading.Lock()  # held while one is started that is not in there yet
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+    def run(self):
+        while True:
+            time.sleep(0.02)
+            with self.lock:
+                for task in os.listdir("/proc/self/task"):
+                    for pid in map(int, read_file(f"/proc/self/task/{task}/children").split()):
+                        self.reap(pid)
+
+    def reap(self, pid):
+        if pid in self.started or b") Z " not in read_file(f"/proc/{pid}/stat"):
+            return
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            pass
+
+
 def read_file(path):
     try:
         with open(path, "rb") as file:
@@ -196,7 +224,10 @@ class Stage:
             options.update(user=self.uid, group=self.uid, extra_groups=[])
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL,
                    "start_new_session": True, "cwd": self.repo, "env": self.environment(), **options}
-        return subprocess.Popen(command, **options)
+        with Reaper.lock:
+            process = subprocess.Popen(command, **options)
+            Reaper.started.add(process.pid)
+        return process
 
     # --- afterwards
 
@@ -290,12 +321,14 @@ class Stage:
         ctypes.CDLL(None).mq_unlink(f"/{self.mark}".encode())
         for directory in self.planted:
             # The tree may be deeper than any path: rm knows how.
-            subprocess.run(["rm", "-rf", "--", directory], check=False)
+            with Reaper.lock:
+                subprocess.run(["rm", "-rf", "--", directory], check=False)
         for top in ("/tmp", "/var/tmp", "/dev/shm"):
             for path in glob.glob(f"{top}/*{self.mark}-file") + glob.glob(f"{top}/*{self.mark}"):
                 os.unlink(path)
         for kind in SYSVIPC:
             for row in read_file(f"/proc/sysvipc/{kind}").decode().split("\n")[1:]:
                 if row.split()[:1] == [str(self.key)]:
-                    subprocess.run(["ipcrm", {"shm": "-m", "sem": "-s", "msg": "-q"}[kind], row.split()[1]],
-                                   check=False)
+                    flag = {"shm": "-m", "sem": "-s", "msg": "-q"}[kind]
+                    with Reaper.lock:
+                        subprocess.run(["ipcrm", flag, row.split()[1]], check=False)

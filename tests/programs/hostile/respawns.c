@@ -6,9 +6,11 @@
 static void relay(time_t end)
 {
 	setsid();
-	while (time(NULL) < end)
+	while (time(NULL) < end) {
+		usleep(1000); /* bounded: a thousand a second, each */
 		if (fork() > 0)
 			_exit(0);
+	}
 	_exit(0);
 }
 
