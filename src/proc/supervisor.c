@@ -332,10 +332,13 @@ static void box_failed(struct supervisor *s, const struct box_event *e)
 
 static void on_box_event(struct supervisor *s, struct box_event *e)
 {
+	if (e->written > s->dog.written)
+		s->dog.written = e->written;
 	switch (e->kind) {
 	case BOX_PRIVATE:
 		s->private = (struct run_private){e->fds[0], e->fds[1], e->fds[2]};
 		s->dog.private_dir = e->fds[0];
+		s->dog.sysvipc = e->fds[2];
 		memset(e->fds, -1, sizeof(e->fds));
 		break;
 	case BOX_STARTED:
@@ -350,6 +353,8 @@ static void on_box_event(struct supervisor *s, struct box_event *e)
 		break;
 	case BOX_EMPTY:
 		s->empty = true;
+		break;
+	case BOX_WROTE:
 		break;
 	}
 }
@@ -661,7 +666,7 @@ void supervise_run(const struct run_spec *spec, const struct supervise_opts *opt
 		.box = {-1, -1},
 		.own_zygote = {-1, -1},
 		.private = {-1, -1, -1},
-		.dog = {.private_dir = -1},
+		.dog = {.private_dir = -1, .sysvipc = -1},
 	};
 	int pause;
 

@@ -87,7 +87,7 @@ static uint64_t proportional(pid_t pid)
 }
 
 /* The kernel adds what a child wrote to its parent when that waits for it. */
-static uint64_t written(pid_t pid)
+uint64_t usage_written(pid_t pid)
 {
 	char text[TEXT_MAX];
 	uint64_t bytes, cancelled;
@@ -115,7 +115,7 @@ static void add_process(pid_t pid, unsigned what, struct usage *u)
 	if (what & USAGE_MEMORY)
 		u->memory += resident(pid);
 	if (what & USAGE_DISK)
-		u->disk += written(pid);
+		u->disk += usage_written(pid);
 }
 
 static size_t descendants(pid_t root, pid_t *ret, size_t cap)

@@ -34,6 +34,22 @@ enum usage_what {
 void usage_read(pid_t root, int with_root, unsigned what, uint64_t memory_cap,
 		struct usage *ret);
 
+/* Bytes that pid and those whom it waited for wrote to disks; 0 when we may not know. */
+uint64_t usage_written(pid_t pid);
+
+/*
+ * Memory of root's descendants that need not be mapped by any: memfds, and segments of
+ * System V shared memory (sysvipc: /proc/sysvipc/shm of their namespace, or -1). Mapped:
+ * what they map of shared memory, of whatever kind, added up. Slow: reads a link for
+ * each descriptor.
+ */
+struct usage_shared {
+	uint64_t objects, mapped; /* bytes */
+};
+void usage_read_shared(pid_t root, int sysvipc, struct usage_shared *ret);
+/* Pure. The bytes of a line of /proc/sysvipc/shm, resident or swapped; 0: none. */
+uint64_t usage_parse_sysv(const char *line);
+
 /* Pure. The number of a line "key: number" of /proc/PID/io or smaps_rollup; 0 or -1. */
 int usage_parse_line(const char *text, const char *key, uint64_t *ret);
 /* The resident pages of /proc/PID/statm. 0 or -1. */

@@ -4,6 +4,7 @@
 #include "sandbox/cgroup.h"
 
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 enum {
@@ -58,6 +59,40 @@ static bool private_full(const struct watchdog *w, uint64_t *ret_used)
 	return w->limits.disk && (st.f_bavail == 0 || st.f_favail == 0);
 }
 
+/* Has the machine more shared memory in use, by so much that it is worth to look whose
+ * it is? Others may give some back at the same time: then the next look sees it. */
+static bool shared_grew(struct watchdog *w)
+{
+	struct sysinfo info;
+	uint64_t now;
+
+	if (sysinfo(&info) < 0)
+		return false;
+	now = (uint64_t)info.sharedram * info.mem_unit;
+	if (!w->shm_low || now < w->shm_low)
+		w->shm_low = now;
+	return now - w->shm_low > w->limits.memory / 4;
+}
+
+/* What is in no resident set. What is in one may be the same memory. */
+static uint64_t unmapped(struct watchdog *w)
+{
+	struct usage_shared s;
+
+	if (!w->limits.memory || !shared_grew(w))
+		return 0;
+	usage_read_shared(w->root, w->sysvipc, &s);
+	return s.objects > s.mapped ? s.objects - s.mapped : 0;
+}
+
+/* What init waited for that we may not read. */
+static uint64_t untold(const struct watchdog *w)
+{
+	uint64_t own = w->written ? usage_written(w->root) : 0;
+
+	return w->written > own ? w->written - own : 0;
+}
+
 static bool over(uint64_t value, uint64_t limit)
 {
 	return limit && value > limit;
@@ -83,11 +118,11 @@ bool watchdog_look(struct watchdog *w, uint64_t output, enum run_end *ret)
 			   l->memory, &seen);
 	w->cpu_us = kernel.cpu_us ? kernel.cpu_us : seen.cpu_us;
 	if (kernel.oom_kills ||
-	    (!counted(w) && over(seen.memory + in_private, l->memory)))
+	    (!counted(w) && over(seen.memory + in_private + unmapped(w), l->memory)))
 		*ret = RUN_OVER_MEMORY;
 	else if (kernel.refused || (l->pids && seen.pids > l->pids + w->with_root))
 		*ret = RUN_OVER_PIDS;
-	else if (full || over(seen.disk + in_private, l->disk))
+	else if (full || over(seen.disk + untold(w) + in_private, l->disk))
 		*ret = RUN_OVER_DISK;
 	else if (over(output, l->output))
 		*ret = RUN_OVER_OUTPUT;

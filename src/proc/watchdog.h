@@ -18,8 +18,11 @@ struct watchdog {
 	pid_t root;		     /* whose descendants are counted … */
 	bool with_root;		     /* … and itself: init waited for some */
 	bool alone;		     /* root has no descendants any more */
-	int private_dir; /* a directory of the run's bounded tmpfs; -1: none */
-	uint64_t cpu_us; /* as last seen */
+	int private_dir;  /* a directory of the run's bounded tmpfs; -1: none */
+	int sysvipc;	  /* /proc/sysvipc/shm of its IPC namespace; -1: none */
+	uint64_t written; /* by those whom root waited for, as it says itself */
+	uint64_t shm_low; /* the least shared memory that the machine had; 0: not seen */
+	uint64_t cpu_us;  /* as last seen */
 };
 
 /* How long until the next look, or -1: there is nothing to look at. */

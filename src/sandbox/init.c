@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -47,11 +48,10 @@ static int say(const struct message_request *req, enum box_event_kind kind, int 
 	return message_send(req->fds[EVENTS], &e, sizeof(e), fds, nfds);
 }
 
-/* As say(); who is not heard ends the run, for nobody would know how it ended. */
-static void must_say(const struct message_request *req, enum box_event_kind kind,
-		     int status)
+/* Who is not heard ends the run, for nobody would know how it ended. */
+static void must_say(const struct message_request *req, const struct message_event *e)
 {
-	if (say(req, kind, status, NULL, 0) < 0)
+	if (message_send(req->fds[EVENTS], e, sizeof(*e), NULL, 0) < 0)
 		_exit(1);
 }
 
@@ -60,8 +60,7 @@ static void say_failed(const struct message_request *req, const struct failure *
 	struct message_event e = {.kind = BOX_FAILED, .errnum = f->errnum};
 
 	snprintf(e.step, sizeof(e.step), "%s", f->step);
-	if (message_send(req->fds[EVENTS], &e, sizeof(e), NULL, 0) < 0)
-		_exit(1);
+	must_say(req, &e);
 }
 
 /* A tmpfs with mount points bound to its directories: their sum is bounded. */
@@ -332,20 +331,48 @@ static _Noreturn void wait_for_end(void)
 		pause();
 }
 
-static void reap_all(const struct message_request *req, pid_t root)
+static unsigned long long number_of(const char *text, const char *key)
 {
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* What the kernel added to our account when we waited for others. io: /proc/self/io. */
+static uint64_t written(int io)
+{
+	char text[512];
+	ssize_t n = io < 0 ? -1 : pread(io, text, sizeof(text) - 1, 0);
+	unsigned long long bytes, cancelled;
+
+	text[n < 0 ? 0 : n] = '\0';
+	bytes = number_of(text, "\nwrite_bytes: ");
+	cancelled = number_of(text, "\ncancelled_write_bytes: ");
+	return bytes > cancelled ? bytes - cancelled : 0;
+}
+
+/* Each orphan may be told of, but not more of them than the socket takes. */
+static void reap_all(const struct message_request *req, pid_t root, int io)
+{
+	struct message_event e = {.kind = BOX_WROTE};
+	uint64_t told = 0;
+
 	for (;;) {
-		int status;
-		pid_t pid = waitpid(-1, &status, __WALL);
+		pid_t pid = waitpid(-1, &e.status, __WALL);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid < 0)
 			break;
-		if (pid == root)
-			must_say(req, BOX_ENDED, status);
+		e.written = written(io);
+		if (pid != root && e.written <= told + req->head.limits.disk / 16)
+			continue;
+		e.kind = pid == root ? BOX_ENDED : BOX_WROTE;
+		told = e.written;
+		must_say(req, &e);
 	}
-	must_say(req, BOX_EMPTY, 0);
+	e.kind = BOX_EMPTY;
+	must_say(req, &e);
 }
 
 _Noreturn void inner_init(const struct plan *p, const struct message_request *req,
@@ -353,8 +380,11 @@ _Noreturn void inner_init(const struct plan *p, const struct message_request *re
 {
 	static struct failure f; /* not on the stack that vfork shares */
 	pid_t root = -1;
+	int io = -1;
 
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+	if (req->head.limits.disk) /* only who is dumpable may open it */
+		io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
 	prefer_oom();
 	if (make_mounts(p, req, &f) == 0)
@@ -366,6 +396,6 @@ _Noreturn void inner_init(const struct plan *p, const struct message_request *re
 		root = start_command(p, req, run_child, &f);
 	if (f.step)
 		say_failed(req, &f);
-	reap_all(req, f.step ? -1 : root);
+	reap_all(req, f.step ? -1 : root, io);
 	wait_for_end();
 }

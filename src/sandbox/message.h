@@ -56,6 +56,7 @@ struct message_event {
 	uint32_t kind; /* enum box_event_kind */
 	int32_t errnum, status;
 	char step[32];
+	uint64_t written;
 };
 
 /* 0, or -1 with errno. Descriptors of -1 are not sent. */

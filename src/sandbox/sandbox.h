@@ -49,8 +49,8 @@ struct cgroup;
 
 /*
  * Starts a zygote in the sandbox, and in the cgroup (NULL: that of the caller), and waits
- * until its root stands. The caller's signal mask and handlers may be anything. On failure
- * errno says why, too.
+ * until its root stands. The caller's signal mask and handlers may be anything. On
+ * failure errno says why, too.
  */
 int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 		    struct zygote *ret, struct err *err);
@@ -85,6 +85,7 @@ enum box_event_kind {
 		      */
 	BOX_ENDED,   /* status: of waitpid(2), of the root */
 	BOX_EMPTY,   /* no process but init is left */
+	BOX_WROTE,   /* written has grown; only with limits.disk */
 };
 /* Steps of BOX_FAILED that are the command's own fault, not the sandbox's. */
 bool box_step_is_command(const char *step); /* "exec", "chdir" */
@@ -93,6 +94,9 @@ struct box_event {
 	enum box_event_kind kind;
 	char step[32];
 	int errnum, status;
+	/* Bytes that those wrote to disks whom init waited for, as far as it knows: only
+	 * root can read that in /proc, for init is not dumpable. */
+	uint64_t written;
 	pid_t pid;
 	int fds[3]; /* -1: none. The caller closes */
 };

@@ -299,6 +299,7 @@ int box_receive(const struct box *b, struct box_event *ret)
 	ret->kind = (enum box_event_kind)e.kind;
 	ret->errnum = e.errnum;
 	ret->status = e.status;
+	ret->written = e.written;
 	memcpy(ret->step, e.step, sizeof(ret->step));
 	ret->step[sizeof(ret->step) - 1] = '\0';
 	return 1;

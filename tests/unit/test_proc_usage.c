@@ -77,6 +77,40 @@ static void reads_resident_pages(void **state)
 	}
 }
 
+static void reads_sysv_segments(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t value;
+	} cases[] = {
+		{"       key      shmid perms                  size  cpid  lpid nattch   "
+		 "uid   "
+		 "gid  cuid  cgid      atime      dtime      ctime                   rss "
+		 "      "
+		 "           swap\n",
+		 0},
+		{"         0          3   600              33554432     5     5      0 "
+		 "65534 "
+		 "65534 65534 65534 1796083200 1796083201 1796083199              "
+		 "33554432     "
+		 "               4096\n",
+		 33558528},
+		{"-559038737          0   600                  4096     5     0      1   "
+		 "  0   "
+		 "  0     0     0          0          0 1796083199                     0 "
+		 "     "
+		 "                0\n",
+		 0},
+		{"0 1 600 4096 5 5 0 0 0 0 0 1 1 1", 0}, /* before Linux 2.6.34 */
+		{"", 0},
+		{"\n", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(usage_parse_sysv(cases[i].line), cases[i].value);
+}
+
 /* Forks a child that runs work(), says so, and sleeps. */
 static pid_t start(void (*work)(void))
 {
@@ -385,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(reads_a_line),
 		HARNESS_TEST(reads_resident_pages),
+		HARNESS_TEST(reads_sysv_segments),
 		HARNESS_TEST(adds_cpu_time),
 		HARNESS_TEST(tells_shared_memory_apart),
 		HARNESS_TEST(counts_threads_and_zombies),
