@@ -8,11 +8,8 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -109,20 +106,6 @@ static int examine(const struct detector *d, bool sandboxed, struct doctor_row *
 	return 0;
 }
 
-/* A namespace of each kind is made by a child, in a user namespace of its own. */
-static bool can_unshare(int flag)
-{
-	pid_t pid = fork();
-	int status = 1;
-
-	if (pid == 0)
-		_exit(unshare(CLONE_NEWUSER) < 0 ||
-		      (flag != CLONE_NEWUSER && unshare(flag) < 0));
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && status == 0;
-}
-
 static void examine_isolation(struct doctor *ret)
 {
 	static const struct {
@@ -136,13 +119,12 @@ static void examine_isolation(struct doctor *ret)
 	};
 	const struct sandbox least = {.network = NETWORK_LOOPBACK};
 	struct err why = {0};
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, 1UL /* VERSION */);
 
 	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
-		strv_add(can_unshare(namespaces[i].flag) ? &ret->namespaces
-							 : &ret->missing,
+		strv_add(sandbox_has_namespace(namespaces[i].flag) ? &ret->namespaces
+								   : &ret->missing,
 			 namespaces[i].name);
-	ret->landlock = abi > 0 ? (int)abi : 0;
+	ret->landlock = sandbox_landlock_abi();
 	ret->tier = cgroup_explain(&ret->tier_why);
 	ret->sandbox_works = sandbox_check(&least, &why) == 0;
 	if (!ret->sandbox_works) {

@@ -4,7 +4,12 @@
 #include "sandbox/explain.h"
 
 #include <errno.h>
+#include <linux/landlock.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* The run's own namespaces, with nothing to run in them. */
 static int check_box(struct zygote *z, struct err *err)
@@ -52,4 +57,26 @@ int sandbox_check(const struct sandbox *sb, struct err *err)
 	rc = check_box(&z, err);
 	zygote_stop(&z);
 	return rc;
+}
+
+/* By a child: the caller shall not be in it. */
+bool sandbox_has_namespace(int flag)
+{
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0 ||
+		      (flag != CLONE_NEWUSER && unshare(flag) < 0));
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && status == 0;
+}
+
+int sandbox_landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+			   LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi > 0 ? (int)abi : 0;
 }

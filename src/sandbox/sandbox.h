@@ -40,6 +40,10 @@
  */
 int sandbox_check(const struct sandbox *sb, struct err *err);
 
+/* For doctor: can a user make this namespace (CLONE_NEWNS …) in a user namespace? */
+bool sandbox_has_namespace(int flag);
+int sandbox_landlock_abi(void); /* 0: the kernel has none */
+
 struct zygote {
 	pid_t pid;  /* child of the caller; dies with it */
 	int socket; /* requests; its EOF ends the zygote. CLOEXEC */
