@@ -127,12 +127,12 @@ static int deny_sockets(scmp_filter_ctx ctx)
 			for (int f = low + 1; f < high && rc == 0; f++)
 				rc = seccomp_rule_add(
 					ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), calls[c], 1,
-					SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)f));
+					SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)f, 0));
 			low = high;
 		}
 		if (rc == 0)
 			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), calls[c],
-					      1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK));
+					      1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK, 0));
 	}
 	return rc;
 }

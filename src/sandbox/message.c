@@ -112,7 +112,9 @@ static char **next_list(const struct message_request *r, uint32_t n, size_t *at)
 {
 	char **list = calloc((size_t)n + 1, sizeof(*list));
 
-	for (uint32_t i = 0; list && i < n; i++) {
+	if (!list)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) {
 		list[i] = next_string(r, at);
 		if (!list[i]) {
 			free(list);

@@ -4,6 +4,8 @@
 #include "base/fs.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -434,8 +436,7 @@ static void runs_no_handler(void)
 		"done; sleep 0.1; exit 7",
 		false, &r);
 	CHECK(boxed_exited(&r, 7));
-	boxed_script(&z,
-		     "grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -s '\\t0' ' '",
+	boxed_script(&z, "grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -s '\\t0' ' '",
 		     false, &r);
 	CHECK(boxed_exited(&r, 0));
 	CHECK(!strcmp(r.out, "SigBlk: \nSigIgn: \n"));
@@ -524,6 +525,34 @@ static void sees_neither_init_nor_the_machine(void **state)
 	boxed_run(sees_little);
 }
 
+/* As where debugfs is mounted, which only root may look into. */
+static void looks_into_the_kernel(void)
+{
+	const struct sandbox nothing = {0};
+	struct boxed r;
+	struct zygote z;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+		return;
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount("tmpfs", "/sys/kernel/debug", "tmpfs", 0, NULL) == 0);
+	CHECK(mkdir("/sys/kernel/debug/sched", 0755) == 0);
+	boxed_start(&nothing, &z);
+	boxed_script(&z,
+		     "ls -A /sys/kernel/debug | grep . && exit 1; test -d /sys/kernel/mm",
+		     false, &r);
+	CHECK(boxed_exited(&r, 0));
+	zygote_stop(&z);
+}
+
+static void the_kernel_is_hidden(void **state)
+{
+	(void)state;
+	if (access("/sys/kernel/debug", F_OK) < 0)
+		skip();
+	boxed_run(looks_into_the_kernel);
+}
+
 static void runs_out_of_descriptors(void)
 {
 	const struct sandbox nothing = {0};
@@ -574,6 +603,7 @@ int main(void)
 		HARNESS_TEST(a_directory_is_no_input),
 		HARNESS_TEST(need_not_be_readable),
 		HARNESS_TEST(sees_neither_init_nor_the_machine),
+		HARNESS_TEST(the_kernel_is_hidden),
 		HARNESS_TEST(bears_a_lack_of_descriptors),
 	};
 
