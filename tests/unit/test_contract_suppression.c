@@ -44,7 +44,7 @@ static void test_wide_ones_are_refused(void **state)
 		{"", "is not KIND:PATTERN"},
 		{"libfoo_init", "is not KIND:PATTERN"},
 		{":x", "has a kind"},
-		{"heap:libfoo_init", "has a kind"},
+		{"bytes:libfoo_init", "has a kind"},
 		{"LEAK:libfoo_init", "has a kind"},
 		{" leak:libfoo_init", "has a kind"},
 		{"leak:", "is too wide"},
