@@ -97,6 +97,56 @@ static int add_read(struct sandbox *sb, const struct run_opts *opts, const char 
 	return 0;
 }
 
+/* The first line of a file after prefix; NULL: it has none. The caller frees. */
+static char *read_path(const char *file, const char *prefix)
+{
+	CLEANUP(buf) struct buf text = {0};
+	size_t n = strlen(prefix);
+
+	if (read_file(file, PATH_MAX, &text, NULL) < 0 ||
+	    strncmp(buf_str(&text), prefix, n) != 0)
+		return NULL;
+	return xstrndup(buf_str(&text) + n, strcspn(buf_str(&text) + n, "\n"));
+}
+
+/*
+ * The repository of a linked worktree, by its file .git; NULL: it is none. The file may
+ * be foreign and lead to what is private, so the repository must know the worktree, too.
+ * The caller frees.
+ */
+static char *worktree_of(const char *git)
+{
+	CLEANUP_FREE char *link = read_path(git, "gitdir: ");
+	CLEANUP_FREE char *real = link && *link == '/' ? realpath(link, NULL) : NULL;
+	CLEANUP_FREE char *back_file = real ? path_join(real, "gitdir") : NULL;
+	CLEANUP_FREE char *back = back_file ? read_path(back_file, "") : NULL;
+	CLEANUP_FREE char *own = realpath(git, NULL);
+	char *slash = real ? strstr(real, "/worktrees/") : NULL;
+
+	if (!slash || !own || !back || strcmp(back, own) != 0)
+		return NULL;
+	return xstrndup(real, (size_t)(slash - real));
+}
+
+/*
+ * git obeys what stands there, outside the sandbox and the next time anybody calls it:
+ * hooks, core.fsmonitor, filters. exitpath keeps its evidence there. So it can only be
+ * read, and what it is linked to as well.
+ */
+static void add_git(struct sandbox *sb, const char *top)
+{
+	CLEANUP_FREE char *git = path_join(top, ".git");
+	CLEANUP_FREE char *link = NULL;
+	struct stat st;
+
+	if (lstat(git, &st) < 0 || S_ISLNK(st.st_mode))
+		return;
+	sandbox_add_view(sb, git, git, VIEW_READ);
+	link = S_ISREG(st.st_mode) ? worktree_of(git) : NULL;
+	if (link && !view_refused(link) && !path_is_below(top, link))
+		sandbox_add_view(sb, link, link, VIEW_READ);
+}
+
 int run_sandbox(const struct run_opts *opts, struct sandbox *ret, struct err *err)
 {
 	CLEANUP_FREE char *top = find_top(opts->dir);
@@ -110,6 +160,7 @@ int run_sandbox(const struct run_opts *opts, struct sandbox *ret, struct err *er
 		return -1;
 	}
 	sandbox_add_view(ret, top, top, VIEW_WRITE);
+	add_git(ret, top);
 	for (size_t i = 0; opts->read && i < opts->read->n; i++)
 		if (add_read(ret, opts, opts->read->v[i], err) < 0)
 			return -1;

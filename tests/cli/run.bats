@@ -39,7 +39,7 @@ nothing_runs() {
     [ "$(echo in | ep -- cat)" = in ]
     fails_with 139 ep -- sh -c 'kill -SEGV $$'
     [[ "$output" == *"exitpath: killed by SIGSEGV"* ]]
-    fails_with 127 ep -- no-such-program
+    run -127 ep -- no-such-program
     [[ "$output" == *"no-such-program could not be started: exec: No such file or directory"* ]]
     fails_with 126 ep -- /etc
     printf 'exit 5\n' >script && chmod +x script
@@ -110,6 +110,30 @@ nothing_runs() {
   fails_with 2 ep --read /nonexistent/x -- true
   fails_with 2 ep --read / -- true
   fails_with 2 ep --read a,,b -- true
+}
+
+@test "run: what git would obey later cannot be written, and can be read" {
+  echo 1 >file && commit_all one
+  for option in '' --discard; do
+    ep $option -- sh -c 'git log --oneline; git status --short' >out
+    [[ "$(cat out)" == *" one"* ]]
+    for command in 'echo x >.git/hooks/pre-commit' 'git config core.fsmonitor evil' 'rm -rf .git' \
+      'mv .git .git.old' 'git commit --allow-empty -qm two'; do
+      ! ep $option -- sh -c "$command" 2>/dev/null || { echo "$command"; return 1; }
+    done
+  done
+  git fsck && [ "$(git log --oneline | wc -l)" -eq 1 ] && [ -z "$(git config core.fsmonitor)" ]
+  git worktree add -q ../linked && cd ../linked
+  ep -- sh -c 'git log --oneline; touch here' >out
+  [[ "$(cat out)" == *" one" ]] && [ -e here ]
+  ! ep -- sh -c 'echo x >.git' && ! ep -- sh -c 'rm .git' && ! ep -- git config a.b c
+  # A file .git that leads to what is no repository of this directory shows nothing.
+  mkdir -p ../forged ../private/worktrees/x && cd ../forged
+  echo secret | tee ../private/key >../private/worktrees/x/key
+  for to in ../private/worktrees/x "$PWD/../private" "$PWD/../private/worktrees/x" "$PWD/../repo/.git/worktrees/linked"; do
+    echo "gitdir: $to" >.git
+    ! ep -- sh -c 'cat ../private/key || cat ../private/worktrees/x/key || ls ../repo/.git' || return 1
+  done
 }
 
 @test "run: the network is asked for" {
