@@ -446,8 +446,10 @@ static void write_text(const struct result *r, const struct report_opts *opts,
 	if (opts->verbose && r->isolation) {
 		buf_adds(out, "isolation  ");
 		escape_line(out, r->isolation);
-		buf_adds(out, r->limit_tier ? ", limits by " : "");
-		escape_line(out, r->limit_tier ? r->limit_tier : "");
+		if (r->limit_tier && strcmp(r->limit_tier, "none") != 0) {
+			buf_adds(out, ", limits by ");
+			escape_line(out, r->limit_tier);
+		}
 		buf_addc(out, '\n');
 	}
 	if (r->run_id) {

@@ -163,19 +163,21 @@ static int make_new(const struct repo *r, const char *commit, const char *dir,
 	return -1;
 }
 
-/* Brings src to the commit. *ret_kept: what was built there before may be relied on. */
+/* Brings src to the commit. *ret_kept: what was built there before may be relied on;
+ * *ret_same: nothing was done. */
 static int bring_up(const struct repo *r, const struct revision_info *rev,
 		    const char *dir, const char *src, json_t *state, bool *ret_kept,
-		    struct err *err)
+		    bool *ret_same, struct err *err)
 {
 	const char *commit = json_get(state, "commit", "");
 	struct err ignored = {0};
 
-	*ret_kept = false;
+	*ret_kept = *ret_same = false;
 	if (!strcmp(json_get(state, "tree", ""), rev->tree)) {
 		*ret_kept = tree_intact(r, commit, src);
 		/* Also for another commit with the same tree: HEAD must name it. */
-		if (*ret_kept && !strcmp(commit, rev->commit))
+		*ret_same = *ret_kept && !strcmp(commit, rev->commit);
+		if (*ret_same)
 			return 0;
 		json_put_bool(state, "setup_done",
 			      *ret_kept && json_get_bool(state, "setup_done", false));
@@ -195,17 +197,20 @@ static int fill(const struct repo *r, const struct revision_info *rev,
 		struct err *err)
 {
 	CLEANUP_JSON json_t *state = load_state(dir);
-	bool kept;
+	CLEANUP_FREE char *git = path_join(dir, "git");
+	bool kept, same;
 
 	if (!json_is_object(state)) {
 		json_decref(state);
 		state = json_object();
 	}
-	if (json_get_bool(state, "setup_begun", false))
+	if (json_get_bool(state, "setup_begun", false) ||
+	    (c->home && !gitdirs_restore(c->dir, git)))
 		json_object_clear(state);
-	if (bring_up(r, rev, dir, c->dir, state, &kept, err) < 0 ||
+	if (bring_up(r, rev, dir, c->dir, state, &kept, &same, err) < 0 ||
 	    tree_share(r, share, c->dir, c->home ? &c->shared : NULL, err) < 0 ||
-	    (c->home && make_dirs(c->home, 0700, err) < 0))
+	    (c->home && make_dirs(c->home, 0700, err) < 0) ||
+	    (c->home && !same && gitdirs_save(r, c->dir, git, err) < 0))
 		return -1;
 	c->setup_done = kept && json_get_bool(state, "setup_done", false);
 	json_put(state, "tree", rev->tree);

@@ -91,6 +91,11 @@ int tree_check_share(const struct strv *share, struct err *err);
 int tree_share(const struct repo *r, const struct strv *share, const char *dir,
 	       struct strv *ret_points, struct err *err);
 
+/* gitdirs.c: copies of the git directories of the checkout src, in dir; and back, in
+ * place of whatever is there now. False: it cannot be, and src is not to be trusted. */
+int gitdirs_save(const struct repo *r, const char *src, const char *dir, struct err *err);
+bool gitdirs_restore(const char *src, const char *dir);
+
 /* checkout.c */
 #define STATE_FILE "state.json"
 #define LOCK_FILE "lock"

@@ -443,6 +443,76 @@ static void shows_a_checkout_to_the_sandbox(void **state)
 	free(dir);
 }
 
+/* What a sandboxed run leaves in its checkout is run by no git outside. */
+static void runs_nothing_that_a_run_configured(void **state)
+{
+#define EVIL                                                                \
+	"git config filter.x.clean \"touch $MARK; cat\";"                   \
+	"git config core.fsmonitor \"touch $MARK; :\"; mkdir -p .git/info;" \
+	"echo '* filter=x' >.git/info/attributes;"
+	static const char *const soils[] = {
+		EVIL "touch a.c",
+		"cd m; " EVIL "touch f",
+		"mv m m2; mkdir m; cd m; git init -q; " EVIL "cp ../m2/f .; git add f;"
+		"git commit -qm 1; touch f",
+		"cd none; git init -q; " EVIL "echo 1 >f; git add f; git commit -qm 1;"
+		"echo 2 >f",
+		"rm -rf m; ln -s ../../../../.. m",
+		"mv .git .git2; ln -s .git2 .git; " EVIL "touch a.c",
+		"rm -rf .git; echo 'gitdir: sub' >.git",
+		"rm -rf .git m",
+		"rm -r ../git",
+	};
+	char *dir = fixture_repo(), *mark = at("mark"), *before, *after;
+	struct revision_info rev;
+	struct err err = {0};
+	struct checkout c;
+	struct repo *r;
+
+	(void)state;
+	setenv("MARK", mark, 1);
+	run_in(harness_tmpdir(), "git init -q -b main lib; cd lib; echo l >f; git add f;"
+				 "git commit -qm 1");
+	run_in(dir, ADD "../lib m; " ADD "../lib none; git commit -qm sub;"
+			"git submodule --quiet deinit -f none");
+	r = open_ok(dir, NULL);
+	rev = resolve_ok(r, "HEAD");
+	before = shell(dir, "find . -path ./.git/exitpath -prune -o -type f -exec "
+			    "sha256sum {} + | sort -k2");
+	for (size_t i = 0; i < sizeof(soils) / sizeof(soils[0]); i++) {
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(checkout_get(r, &rev, DIGEST, NULL, true, NULL,
+						      NULL, &c, &err),
+					 0);
+			expect(c.dir,
+			       "cat a.c m/f; test ! -e none/.git; git config "
+			       "filter.x.clean || :;"
+			       "git -C m config filter.x.clean || :; git status "
+			       "--porcelain -uno; git -C m log --format=%s",
+			       "two\nl\n1");
+			if (!again)
+				run_in(c.dir, soils[i]);
+			remove_tree(mark, NULL);
+			checkout_release(&c);
+		}
+		assert_int_equal(
+			checkout_get(r, &rev, DIGEST, NULL, true, NULL, NULL, &c, &err),
+			0);
+		if (path_exists(mark))
+			fail_msg("git ran what this configured: %s", soils[i]);
+		checkout_release(&c);
+	}
+	after = shell(dir, "find . -path ./.git/exitpath -prune -o -type f -exec "
+			   "sha256sum {} + | sort -k2");
+	assert_string_equal(before, after);
+	revision_free(&rev);
+	repo_close(r);
+	free(before);
+	free(after);
+	free(mark);
+	free(dir);
+}
+
 static void refuses_shares_outside(void **state)
 {
 	static const char *const cases[] = {"/etc", "..",   "a/../../b",   "",
@@ -680,6 +750,7 @@ int main(void)
 		HARNESS_TEST(many_at_once),
 		HARNESS_TEST(shares_directories),
 		HARNESS_TEST(shows_a_checkout_to_the_sandbox),
+		HARNESS_TEST(runs_nothing_that_a_run_configured),
 		HARNESS_TEST(refuses_shares_outside),
 		HARNESS_TEST(fills_submodules),
 		HARNESS_TEST(missing_submodule_commits_are_named),
