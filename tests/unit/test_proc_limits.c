@@ -168,7 +168,7 @@ static int orphans_write(void)
 
 static int says_10000(void)
 {
-	return write(1, chunk, 10000) == 10000 ? 7 : 3;
+	_exit(write(1, chunk, 10000) == 10000 ? 7 : 3); /* no byte more */
 }
 
 static int says_60000(void)

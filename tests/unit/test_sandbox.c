@@ -590,6 +590,127 @@ static void bears_a_lack_of_descriptors(void **state)
 	boxed_run(runs_out_of_descriptors);
 }
 
+/* How the command itself begins, and fails to. */
+static void starts_commands(void)
+{
+	static const struct {
+		const char *argv[4];
+		const char *cwd;
+		const char *step;
+		int errnum, status;
+	} cases[] = {
+		{{"/bin/sh", "-c", "exit 5"}, "/", "", 0, 5 << 8},
+		{{"sh", "-c", "exit 5"}, "/", "", 0, 5 << 8},
+		{{"bin/sh", "-c", "exit 5"}, "/", "", 0, 5 << 8},
+		{{"/bin/sh", "-c", "exit 5"}, "/none", "chdir", ENOENT, 0},
+		{{"/bin/sh", "-c", "exit 5"}, "/etc/passwd", "chdir", ENOTDIR, 0},
+		{{"none"}, "/", "exec", ENOENT, 0},
+		{{""}, "/", "exec", ENOENT, 0},
+		{{"/none"}, "/", "exec", ENOENT, 0},
+		{{"/etc/passwd"}, "/", "exec", EACCES, 0},
+		{{"/v/script", "4"}, "/", "", 0, 4 << 8},
+		{{"script", "4"}, "/", "", 0, 4 << 8},
+		{{"./script", "4"}, "/v", "", 0, 4 << 8},
+		{{"/bin/sh", "-c", "kill -9 $$"}, "/", "", 0, SIGKILL},
+		{{"/bin/sh", "-c", "kill -ABRT $$"}, "/", "", 0, SIGABRT},
+	};
+	CLEANUP(sandbox) struct sandbox sb = {0};
+	char *env[] = {(char[]){"PATH=/none:/etc::/v:/bin:/usr/bin"}, NULL};
+	struct zygote z;
+
+	stage();
+	put("d/script", "exit $1\n"); /* without "#!" */
+	CHECK(chmod(below("d/script"), 0755) == 0);
+	sandbox_add_view(&sb, below("d"), "/v", VIEW_READ);
+	boxed_start(&sb, &z);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct box_request req = {
+			.argv = (char *const *)(uintptr_t)cases[i].argv,
+			.env = env,
+			.cwd = cases[i].cwd};
+		struct boxed r;
+
+		boxed_request(&z, req, &r);
+		if (strcmp(r.step, cases[i].step) != 0 || r.errnum != cases[i].errnum ||
+		    (!r.step[0] && (r.status & 0xff7f) != cases[i].status))
+			fprintf(stderr, "# %zu: '%s' %s, %x\n", i, r.step,
+				strerror(r.errnum), (unsigned)r.status);
+		CHECK(!strcmp(r.step, cases[i].step) && r.errnum == cases[i].errnum);
+		CHECK(box_step_is_command(r.step) == (cases[i].step[0] != 0));
+		CHECK(r.step[0] || (r.status & 0xff7f) == cases[i].status);
+	}
+	zygote_stop(&z);
+}
+
+static void commands_start(void **state)
+{
+	(void)state;
+	open_stage();
+	boxed_run(starts_commands);
+}
+
+static void has_its_network(void)
+{
+	static const struct {
+		enum network network;
+		const char *script;
+	} cases[] = {
+		{NETWORK_NONE, "! grep -q 127.0.0.1 /proc/net/fib_trie"},
+		{NETWORK_LOOPBACK, "grep -q 127.0.0.1 /proc/net/fib_trie &&"
+				   "test $(grep -c : /proc/net/dev) -ge 1"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct sandbox sb = {.network = cases[i].network};
+		struct boxed r;
+		struct zygote z;
+
+		boxed_start(&sb, &z);
+		for (int k = 0; k < 2; k++) {
+			boxed_script(&z, cases[i].script, false, &r);
+			CHECK(boxed_exited(&r, 0));
+		}
+		zygote_stop(&z);
+	}
+}
+
+static void network_is_as_asked(void **state)
+{
+	(void)state;
+	boxed_run(has_its_network);
+}
+
+/* The zygote is not bothered with what it could not take. */
+static void is_asked_too_much(void)
+{
+	const struct sandbox nothing = {0};
+	char *env[] = {NULL}, *argv[] = {(char[]){"/bin/true"}, malloc(17 << 20), NULL};
+	const struct box_request req = {
+		.argv = argv, .env = env, .cwd = "/", .in = 0, .out = 1, .err = 2};
+	struct boxed r;
+	struct zygote z;
+	struct box b;
+
+	CHECK(argv[1]);
+	memset(argv[1], 'x', 17 << 20);
+	argv[1][(17 << 20) - 1] = '\0';
+	boxed_start(&nothing, &z);
+	CHECK(zygote_run(&z, &req, &b) < 0 && errno == E2BIG);
+	argv[1][15 << 20] = '\0'; /* more than the kernel takes: its exec says so */
+	boxed_request(&z, (struct box_request){.argv = argv, .env = env, .cwd = "/"}, &r);
+	CHECK(!strcmp(r.step, "exec") && r.errnum == E2BIG);
+	boxed_script(&z, "exit 6", false, &r);
+	CHECK(boxed_exited(&r, 6));
+	zygote_stop(&z);
+	free(argv[1]);
+}
+
+static void strings_are_bounded(void **state)
+{
+	(void)state;
+	boxed_run(is_asked_too_much);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,6 +725,9 @@ int main(void)
 		HARNESS_TEST(need_not_be_readable),
 		HARNESS_TEST(sees_neither_init_nor_the_machine),
 		HARNESS_TEST(the_kernel_is_hidden),
+		HARNESS_TEST(commands_start),
+		HARNESS_TEST(network_is_as_asked),
+		HARNESS_TEST(strings_are_bounded),
 		HARNESS_TEST(bears_a_lack_of_descriptors),
 	};
 
