@@ -23,8 +23,10 @@ fi
 
 # needs_sandbox: skips the test where there is none, with the reason that exitpath gives.
 needs_sandbox() {
-  [ "$EXITPATH_ISOLATION" = sandbox ] ||
-    skip "$(EXITPATH_ISOLATION='' "$EXITPATH_BIN" run -- true 2>&1 | head -1 || :)"
+  local why
+  [ "$EXITPATH_ISOLATION" != sandbox ] || return 0
+  why=$(EXITPATH_ISOLATION='' "$EXITPATH_BIN" run -- true 2>&1 | head -1 || :)
+  skip "${why:-EXITPATH_ISOLATION is $EXITPATH_ISOLATION}"
 }
 
 # make_repo: an empty repository on branch main, as working directory of the test.

@@ -83,7 +83,7 @@ gate() {
 @test "the command that is printed has every flag" {
   two_revisions
   fails_with 0 leak --jobs 2 --timeout 3s --json -- sh -c 'exit  0'
-  grep -q -- '--warmup=0 --cycles=1 --timeout=3000ms --jobs=2 --fresh -- sh -c .exit  0' <<<"$output"
+  grep -q -- '--warmup=0 --cycles=1 --timeout=3000ms --jobs=2\( --isolation=none\)\? --fresh -- sh -c .exit  0' <<<"$output"
 }
 
 @test "suppressions: what the patch adds is shown, wherever its contract is" {
