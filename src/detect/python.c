@@ -327,6 +327,7 @@ const struct detector detector_python = {
 	.wraps = true,
 	.inside = true,
 	.fits = python_fits,
+	.heap = true,
 	.install = "apt-get install python3; tests that run under pytest or unittest",
 	.probe = python_probe,
 	.prepare = python_prepare,

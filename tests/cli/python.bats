@@ -1,0 +1,234 @@
+load common
+
+# The traps of FIELD-NOTES about Python: tests/programs/python/traps.py in a small project.
+# `leak` names the functions that leak; the tag base has none.
+
+setup() {
+  python3 -m pytest --version >/dev/null 2>&1 || skip "no pytest for python3"
+}
+
+# python_repo [LEAK…]: tag base is clean; in tag candidate the named functions leak.
+python_repo() {
+  make_repo
+  mkdir pkg tests
+  cp "$EXITPATH_ROOT/tests/programs/python/traps.py" pkg/
+  touch pkg/__init__.py leak
+  printf '__pycache__\n.pytest_cache\n' >.gitignore
+  cat >tests/test_traps.py <<'PY'
+import os
+
+import pytest
+
+from pkg import traps
+
+with open(os.path.join(os.path.dirname(__file__), "..", "leak")) as f:
+    LEAKS = f.read().split()
+
+
+@pytest.mark.parametrize("trap", traps.ALL, ids=lambda f: f.__name__)
+def test_trap(trap, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trap(trap.__name__ in LEAKS, "name")
+PY
+  cat >tests/unit_traps.py <<'PY'
+import os
+import tempfile
+import unittest
+
+from pkg import traps
+
+with open(os.path.join(os.path.dirname(__file__), "..", "leak")) as f:
+    LEAKS = f.read().split()
+
+
+class Traps(unittest.TestCase):
+    def test_connection(self):
+        with tempfile.TemporaryDirectory() as d:
+            traps.connection("connection" in LEAKS, os.path.join(d, "name"))
+
+    @unittest.skip("always")
+    def test_skipped(self):
+        raise AssertionError
+
+    @unittest.expectedFailure
+    def test_expected(self):
+        raise AssertionError
+PY
+  commit_all base && git tag base
+  printf '%s\n' "$@" >leak
+  git add -A && git commit -q --allow-empty -m candidate && git tag candidate
+}
+
+# gate STATUS REGEX… -- COMMAND…: base against candidate; each REGEX matches the JSON.
+gate() {
+  local expected=$1 patterns=()
+  shift
+  while [ "$1" != -- ]; do
+    patterns+=("$1")
+    shift
+  done
+  run --separate-stderr "$EXITPATH_BIN" leak --base "${BASE-base}" --candidate candidate \
+    --detector python --cycles "${CYCLES-2}" --timeout 60s --quiet --json "$@"
+  if [ "$status" -ne "$expected" ]; then
+    echo "exit status $status, expected $expected"
+    echo "$output" "$stderr"
+    return 1
+  fi
+  local pattern
+  for pattern in "${patterns[@]}"; do
+    if ! grep -Eq -- "$pattern" <<<"$output"; then
+      echo "no match for: $pattern"
+      echo "$output"
+      return 1
+    fi
+  done
+}
+
+# trap_leaks NAME RESOURCE [WORDS]: under pytest NAME leaks RESOURCE, and the place is its function.
+trap_leaks() {
+  python_repo "$1"
+  gate 20 "\"resource\": *\"$2\"" "\"function\": *\"$1\"" "pkg/traps.py" "${@:3}" -- \
+    python3 -m pytest -q -k "test_trap and $1]"
+}
+
+@test "python: nothing that lets go is blamed" {
+  python_repo
+  gate 0 '"outcome": *"clean"' -- python3 -m pytest -q
+  # But for a warning that a test asks for, on both sides.
+  [ "$(grep '"resource"' <<<"$output" | sort -u | tr -d ' ",')" = resource:unclosed ]
+}
+
+@test "python: a descriptor" { trap_leaks descriptor fd; }
+@test "python: one end of a pipe" { trap_leaks pipe fd; }
+@test "python: a database connection, once" {
+  trap_leaks connection db_connection
+  [ "$(grep -c '"resource"' <<<"$output")" -eq 1 ]
+}
+@test "python: a connection that only the collector frees" {
+  trap_leaks connection_cycle db_connection 'garbage collector alone'
+}
+@test "python: a socket that only its destructor closes" { trap_leaks unclosed unclosed; }
+@test "python: a listening socket" { trap_leaks listener socket 'listening at'; }
+@test "python: a thread" { trap_leaks thread thread 'pkg.traps.wait'; }
+@test "python: a child" { trap_leaks child child; }
+@test "python: a temporary file" { trap_leaks tempfile_left tempfile; }
+@test "python: a file lock" { trap_leaks lock lock; }
+@test "python: an event loop" { trap_leaks event_loop event_loop; }
+@test "python: a task" { trap_leaks task task; }
+@test "python: memory" { trap_leaks memory memory; }
+
+@test "python: a test that does not pass again" {
+  python_repo state
+  gate 20 '"resource": *"state"' 'test_trap\[state\]' -- python3 -m pytest -q -k state
+}
+
+@test "python: a leak of base is the base's" {
+  python_repo connection
+  BASE=candidate gate 30 'base itself leaks' -- python3 -m pytest -q -k 'connection]'
+}
+
+@test "python: a forced exit is noticed, and where" {
+  python_repo forced_exit
+  gate 50 'forced exit' 'test_trap\[forced_exit\]' -- python3 -m pytest -q -k 'forced_exit]'
+}
+
+@test "python: no test, no verdict" {
+  python_repo
+  gate 50 'no test ran' -- python3 -m pytest -q -k no_such_test
+}
+
+@test "python: an interpreter that leaves the adapter out is named" {
+  python_repo
+  gate 50 'no Python loaded the adapter' -- python3 -E -m unittest tests/unit_traps.py
+}
+
+@test "python: a failing candidate fails" {
+  python_repo
+  echo 'def test_x(): assert 0' >tests/test_x.py && commit_all x && git tag -f candidate
+  gate 10 -- python3 -m pytest -q
+}
+
+@test "python: fixtures of the session live on, those of a module do not" {
+  python_repo
+  cat >tests/test_fixtures.py <<'PY'
+import pytest
+import socket
+
+
+@pytest.fixture(scope="session")
+def of_session():
+    with socket.socket() as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def of_module():
+    yield socket.socketpair()
+
+
+def test_one(of_session, of_module):
+    assert of_session.fileno() > 0
+
+
+def test_two(of_session):
+    assert of_session.fileno() > 0
+PY
+  commit_all candidate && git tag -f candidate && git tag -f base
+  gate 0 -- python3 -m pytest -q tests/test_fixtures.py -W ignore
+  sed -i 's/yield socket.socketpair()/KEPT.append(socket.socketpair()); yield/; 1i KEPT = []' \
+    tests/test_fixtures.py
+  commit_all candidate && git tag -f candidate
+  gate 20 '"resource": *"socket"' '"function": *"of_module"' -- python3 -m pytest -q tests/test_fixtures.py
+}
+
+@test "python: unittest" {
+  python_repo connection
+  gate 20 '"resource": *"db_connection"' '"function": *"connection"' -- \
+    python3 -m unittest tests/unit_traps.py
+  git tag -f candidate base
+  gate 0 -- python3 -m unittest tests/unit_traps.py
+}
+
+@test "python: a plain callable" {
+  python_repo descriptor
+  gate 20 '"resource": *"fd"' '"function": *"descriptor"' -- \
+    python3 -c 'from pkg.traps import descriptor; descriptor(bool(open("leak").read().strip()), "")'
+}
+
+@test "python: a command that sets PYTHONPATH itself" {
+  python_repo connection
+  gate 20 '"resource": *"db_connection"' -- \
+    sh -c 'PYTHONPATH=. python3 -m pytest -q -k "connection]"'
+}
+
+@test "python: pytest-xdist is turned off" {
+  python3 -c 'import xdist' 2>/dev/null || skip "no pytest-xdist for python3"
+  python_repo connection
+  gate 20 '"resource": *"db_connection"' 'pytest-xdist is turned off' -- \
+    python3 -m pytest -q -n 2 -k 'connection]'
+}
+
+@test "python: pytest-asyncio" {
+  python3 -c 'import pytest_asyncio' 2>/dev/null || skip "no pytest-asyncio for python3"
+  python_repo
+  cat >tests/test_async.py <<'PY'
+import asyncio
+import pytest
+
+
+@pytest.mark.asyncio
+async def test_async():
+    await asyncio.sleep(0)
+PY
+  commit_all candidate && git tag -f candidate && git tag -f base
+  gate 0 -- python3 -m pytest -q tests/test_async.py
+}
+
+@test "python: auto picks it for pytest, beside the ledger" {
+  python_repo connection
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --cycles 2 \
+    --quiet --json -- python3 -m pytest -q -k 'connection]'
+  [ "$status" -eq 20 ]
+  grep -q '"detector": *"python"' <<<"$output"
+  grep -q '"detector": *"ledger"' <<<"$output"
+}
