@@ -126,7 +126,9 @@ nothing_runs() {
   git worktree add -q ../linked && cd ../linked
   ep -- sh -c 'git log --oneline; touch here' >out
   [[ "$(cat out)" == *" one" ]] && [ -e here ]
-  ! ep -- sh -c 'echo x >.git' && ! ep -- sh -c 'rm .git' && ! ep -- git config a.b c
+  for command in 'echo x >.git' 'rm .git' 'git config a.b c'; do
+    ! ep -- sh -c "$command" 2>/dev/null || { echo "$command"; return 1; }
+  done
   # A file .git that leads to what is no repository of this directory shows nothing.
   mkdir -p ../forged ../private/worktrees/x && cd ../forged
   echo secret | tee ../private/key >../private/worktrees/x/key
