@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 enum {
-	PLAN_VIEWS = 64,
+	PLAN_VIEWS = 256,	  /* two for each submodule of a repository */
 	PLAN_STRINGS = 128 << 10, /* bytes */
 	PLAN_FILTER = 2048,	  /* instructions */
 };
@@ -27,7 +27,7 @@ struct plan_view {
 
 struct plan {
 	uint32_t nviews, nfilter, nstrings;
-	uint32_t home; /* offset; 0: none */
+	uint32_t home;	/* offset; 0: none */
 	uint32_t umask; /* of the caller, for the command */
 	uint8_t network;
 	uint8_t is_root; /* the machine's root: /proc must be read-only */
