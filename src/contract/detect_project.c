@@ -309,7 +309,7 @@ static const struct kind kinds[] = {
 	{"python",
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
-	 .detectors = "ledger",
+	 .detectors = "python, ledger",
 	 .programs = {"python3"}},
 	{"node",
 	 {"package.json"},
