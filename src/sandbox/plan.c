@@ -6,6 +6,7 @@
 #include "sandbox/make_plan.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,46 @@ static int add_view(struct plan *p, const struct sandbox_view *v, struct err *er
 		       : add_string(p, v->at, &to->at, err);
 }
 
+/* Is it always there? */
+static bool is_shown(const char *path)
+{
+	static const char *const always[] = {"/usr", "/etc", "/opt", "/nix", "/gnu"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		if (path_is_below(path, always[i]))
+			return true;
+	return false;
+}
+
+/* What /etc leads to and lies elsewhere, and where NixOS has its programs. */
+static int add_needed(struct plan *p, struct err *err)
+{
+	static const struct {
+		const char *path;
+		bool network; /* of use only with the machine's */
+	} needed[] = {
+		{"/etc/resolv.conf", true}, /* systemd-resolved: in /run */
+		{"/etc/ssl/certs", false},  /* openSUSE: in /var/lib */
+	};
+	char nixos[] = "/run/current-system";
+	struct stat st;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(needed) && rc == 0; i++) {
+		CLEANUP_FREE char *real = NULL;
+
+		if (needed[i].network && p->network != NETWORK_HOST)
+			continue;
+		real = realpath(needed[i].path, NULL);
+		if (real && !is_shown(real))
+			rc = add_view(p, &(struct sandbox_view){real, real, VIEW_READ},
+				      err);
+	}
+	if (rc == 0 && stat(nixos, &st) == 0)
+		rc = add_view(p, &(struct sandbox_view){nixos, nixos, VIEW_READ}, err);
+	return rc;
+}
+
 struct plan *plan_new(const struct sandbox *sb, struct err *err)
 {
 	struct plan *p = xcalloc(1, sizeof(*p));
@@ -92,6 +133,8 @@ struct plan *plan_new(const struct sandbox *sb, struct err *err)
 	p->is_root = geteuid() == 0;
 	if (can_be_home(sb->home))
 		rc = add_string(p, sb->home, &p->home, err);
+	if (rc == 0)
+		rc = add_needed(p, err);
 	for (size_t i = 0; i < sb->nviews && rc == 0; i++)
 		rc = add_view(p, &sb->views[i], err);
 	if (rc == 0)

@@ -680,6 +680,40 @@ static void network_is_as_asked(void **state)
 	boxed_run(has_its_network);
 }
 
+/* As with systemd-resolved: the machine's network is of no use without. */
+static void resolves_names(void)
+{
+	struct boxed r;
+	struct zygote z;
+	int fd;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0)
+		return;
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount("tmpfs", "/run", "tmpfs", 0, "mode=755") == 0);
+	CHECK(mount("tmpfs", "/etc", "tmpfs", 0, "mode=755") == 0);
+	CHECK(mkdir("/run/resolve", 0755) == 0);
+	CHECK(symlink("../run/resolve/stub.conf", "/etc/resolv.conf") == 0);
+	fd = open("/run/resolve/stub.conf", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(write_all(fd, "found\n", 6) == 0);
+	close(fd);
+	for (int i = 0; i < 2; i++) {
+		const struct sandbox sb = {.network = i ? NETWORK_HOST : NETWORK_NONE};
+
+		boxed_start(&sb, &z);
+		boxed_script(&z, "cat /etc/resolv.conf && ! echo x > /etc/resolv.conf",
+			     false, &r);
+		CHECK(boxed_exited(&r, i ? 0 : 1));
+		zygote_stop(&z);
+	}
+}
+
+static void names_resolve_with_the_network(void **state)
+{
+	(void)state;
+	boxed_run(resolves_names);
+}
+
 /* The zygote is not bothered with what it could not take. */
 static void is_asked_too_much(void)
 {
@@ -727,6 +761,7 @@ int main(void)
 		HARNESS_TEST(the_kernel_is_hidden),
 		HARNESS_TEST(commands_start),
 		HARNESS_TEST(network_is_as_asked),
+		HARNESS_TEST(names_resolve_with_the_network),
 		HARNESS_TEST(strings_are_bounded),
 		HARNESS_TEST(bears_a_lack_of_descriptors),
 	};
