@@ -96,7 +96,7 @@ static void set_environment(const struct detect_run *run, const struct python_ru
 
 	json_put(j, "dir", state->dir);
 	json_put(j, "token", state->token);
-	json_put(j, "root", run->checkout);
+	json_put(j, "root", detect_seen(run));
 	json_put(j, "mode", program ? "program" : "tests");
 	json_put_int(j, "warmup", run->warmup);
 	json_put_int(j, "cycles", run->cycles ? run->cycles : 1);

@@ -92,6 +92,13 @@ static void walk_entry(struct walk *w, int dir, const char *name, const char *pa
 		strv_add(w->found, full);
 }
 
+/* pytest keeps what its tests put into tmp_path on purpose, the last three runs of each
+ * user, and removes the rest itself. */
+static bool is_kept(const char *name, unsigned depth)
+{
+	return !depth && !strncmp(name, "pytest-of-", 10);
+}
+
 /* Takes ownership of fd. */
 static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth)
 {
@@ -107,6 +114,8 @@ static void walk_dir(struct walk *w, int fd, const char *path, unsigned depth)
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		empty = false;
+		if (is_kept(e->d_name, depth))
+			continue;
 		walk_entry(w, dirfd(dir), e->d_name, path, depth);
 	}
 	closedir(dir);

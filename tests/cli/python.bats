@@ -231,4 +231,8 @@ PY
   [ "$status" -eq 20 ]
   grep -q '"detector": *"python"' <<<"$output"
   grep -q '"detector": *"ledger"' <<<"$output"
+  # What pytest keeps in its tmp_path is no leak.
+  run "$EXITPATH_BIN" leak --base base --candidate base --cycles 2 --quiet \
+    -- python3 -m pytest -q -k 'connection]'
+  [ "$status" -eq 0 ]
 }
