@@ -54,6 +54,18 @@ enum fault_flags {
 	FAULT_SOCKETS = 2,  /* a connected socket is open */
 	FAULT_DATABASE = 4, /* a database handle was made */
 	FAULT_CHILDREN = 8, /* it has children */
+	/* A call that must be reported (calls.def), on a file that is being written */
+	FAULT_WRITTEN = 16,
+};
+
+/* Of calls.def; struct fault_map holds bits 1 << class. */
+enum fault_class {
+	FAULT_CLASS_MEMORY,
+	FAULT_CLASS_FILE,
+	FAULT_CLASS_NET,
+	FAULT_CLASS_PROCESS,
+	FAULT_CLASS_DATABASE, /* no rows yet */
+	FAULT_CLASSES
 };
 
 struct fault_map {

@@ -8,6 +8,13 @@ embed_lsan_canary_start:
 	.incbin "@LSAN_CANARY@"
 embed_lsan_canary_end:
 
+	.global embed_fault_start
+	.global embed_fault_end
+	.balign 16
+embed_fault_start:
+	.incbin "@FAULT@"
+embed_fault_end:
+
 	.global embed_go_cycles_start
 	.global embed_go_cycles_end
 embed_go_cycles_start:

@@ -1,0 +1,332 @@
+/*
+ * Which call fails. Preloaded into each process of a run; exitpath made the file
+ * $EXITPATH_FAULT (abi/fault.h), which all of them map.
+ *
+ * Nearly every call is one of a stack that was seen before, so stacks are told apart
+ * cheaply first: by return address and place of the frame. The whole stack is walked when
+ * that pair is new, and again at its 2nd, 4th, 8th … occurrence: different callers may
+ * leave the same pair. The walk decides about the key, and its times depend on nothing
+ * but the calls of the process before: a run that records and one that fails a point see
+ * the same keys.
+ *
+ * Nothing here prints, allocates, or changes errno; what fails here fails open: without
+ * the file, calls go on as if the library were not there.
+ */
+#include "fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SLOTS = 1 << 16 };
+
+/* Of this process; a fork inherits them. Races cost a count, never a wrong key. */
+struct slot {
+	uint64_t pair;	/* 0: free */
+	uint64_t key;	/* of the last walk; 0: never a point */
+	uint32_t point; /* index in the map plus 1 */
+	uint32_t count;
+};
+
+static struct slot slots[SLOTS];
+static struct fault_map *map;
+static uint64_t reached; /* occurrences of map->key in this process */
+static int failing;	 /* FAULT_FOREVER has begun in this process */
+static __thread int busy;
+__thread int fault_within;
+
+static const uint8_t classes[] = {
+#define CALL(name, class, ...) FAULT_CLASS_##class,
+#include "abi/calls.def"
+#undef CALL
+};
+
+static const uint8_t must_be_reported[] = {
+#define CALL(name, class, type, parameters, arguments, failure, errnos, reported, ...) \
+	reported,
+#include "abi/calls.def"
+#undef CALL
+};
+
+#define E(first, ...) first
+static const int first_errno[] = {
+#define CALL(name, class, type, parameters, arguments, failure, errnos, ...) errnos,
+#include "abi/calls.def"
+#undef CALL
+};
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+	return h ^ (h >> 29);
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static uint64_t mix_text(uint64_t h, const char *s)
+{
+	while (*s)
+		h = mix(h, (unsigned char)*s++);
+	return h;
+}
+
+/* What calls there is not the program's: the loader, the runtimes of sanitizers, and
+ * what exitpath itself has preloaded. */
+static int of_runtime(const char *path)
+{
+	static const char *const prefixes[] = {"ld-",	    "libasan.",	 "liblsan.",
+					       "libubsan.", "libtsan.",	 "libclang_rt.",
+					       "exitpath-", "linux-vdso"};
+	const char *name = file_name(path);
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return 1;
+	return 0;
+}
+
+/* ---- the map ---- */
+
+/* A name is written by whoever takes the row; others may see it half, and take another
+ * row for the same object: no harm. */
+static uint32_t module_index(const char *path)
+{
+	uint32_t n = __atomic_load_n(&map->nmodules, __ATOMIC_ACQUIRE), at;
+
+	for (uint32_t i = 0; i < n && i < FAULT_MODULES; i++)
+		if (!strcmp(map->modules[i].path, path))
+			return i;
+	at = __atomic_fetch_add(&map->nmodules, 1, __ATOMIC_ACQ_REL);
+	if (at >= FAULT_MODULES)
+		return UINT32_MAX;
+	memcpy(map->modules[at].path, path, strlen(path) + 1);
+	return at;
+}
+
+static void describe_fd(char *to, size_t size, int fd)
+{
+	char link[32] = "/proc/self/fd/", digits[12];
+	size_t n = sizeof(digits), at = strlen(link);
+	unsigned value = (unsigned)fd;
+	long len;
+
+	do {
+		digits[--n] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	memcpy(link + at, digits + n, sizeof(digits) - n);
+	link[at + sizeof(digits) - n] = '\0';
+	len = syscall(SYS_readlinkat, AT_FDCWD, link, to, size - 1);
+	to[len > 0 ? len : 0] = '\0';
+}
+
+static int fd_of(const struct subject *s)
+{
+	if (s->kind == SUBJECT_FD)
+		return s->fd;
+	if (s->kind == SUBJECT_STREAM && s->stream)
+		return s->stream->_fileno;
+	return -1;
+}
+
+/* Is what the call works on a file that is being written? Standard output and error
+ * belong to whoever reads them. */
+static int is_written(const struct subject *s)
+{
+	int fd = fd_of(s);
+	struct stat st;
+	long flags;
+
+	if (s->kind == SUBJECT_PATH)
+		return 1;
+	if (s->kind == SUBJECT_STREAM && (s->stream == stdout || s->stream == stderr))
+		return 0;
+	if (fd < 0 || fd == 1 || fd == 2 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	flags = syscall(SYS_fcntl, fd, F_GETFL);
+	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static void fill(struct fault_point *p, uint32_t call, const struct subject *s,
+		 const uintptr_t *stack, uint32_t n)
+{
+	char text[sizeof(p->argument)] = "";
+
+	if (s->kind == SUBJECT_PATH && s->path)
+		strncpy(text, s->path, sizeof(text) - 1);
+	else if (fd_of(s) >= 0)
+		describe_fd(text, sizeof(text), fd_of(s));
+	for (size_t i = 0; i < sizeof(text) && text[i]; i++)
+		p->argument[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
+	p->call = call;
+	p->pid = (int32_t)syscall(SYS_getpid);
+	p->flags = (__libc_single_threaded ? 0u : FAULT_THREADS) |
+		   (must_be_reported[call] && is_written(s) ? FAULT_WRITTEN : 0u);
+	for (uint32_t i = 0; i < n; i++) {
+		char path[FAULT_PATH];
+
+		p->frames[i].module = UINT32_MAX;
+		if (fault_module_of(stack[i], path, &p->frames[i].offset))
+			p->frames[i].module = module_index(path);
+	}
+	__atomic_store_n(&p->nframes, n, __ATOMIC_RELEASE);
+}
+
+/* The row of the key plus 1, or 0 when there is no room. */
+static uint32_t point_of(uint64_t key, uint32_t call, const struct subject *s,
+			 const uintptr_t *stack, uint32_t n)
+{
+	for (uint32_t i = 0; i < FAULT_POINTS; i++) {
+		uint32_t at = (uint32_t)((key + i) % FAULT_POINTS);
+		struct fault_point *p = &map->points[at];
+		uint64_t was = 0;
+
+		if (__atomic_compare_exchange_n(&p->key, &was, key, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			__atomic_fetch_add(&map->npoints, 1, __ATOMIC_RELAXED);
+			fill(p, call, s, stack, n);
+			return at + 1;
+		}
+		if (was == key)
+			return at + 1;
+	}
+	__atomic_fetch_add(&map->lost, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+static struct slot *slot_of(uint64_t pair)
+{
+	for (uint32_t i = 0; i < 64; i++) {
+		struct slot *s = &slots[(pair + i) % SLOTS];
+		uint64_t was = 0;
+
+		if (__atomic_load_n(&s->pair, __ATOMIC_RELAXED) == pair ||
+		    __atomic_compare_exchange_n(&s->pair, &was, pair, 0, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED) ||
+		    was == pair)
+			return s;
+	}
+	return NULL;
+}
+
+static uint64_t key_of(uint32_t call, const uintptr_t *stack, uint32_t n)
+{
+	uint64_t h = mix(1, call), offset;
+	char path[FAULT_PATH];
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!fault_module_of(stack[i], path, &offset))
+			continue;
+		if (i == 0 && of_runtime(path))
+			return 0;
+		h = mix(mix_text(h, file_name(path)), offset);
+	}
+	return h ? h : 1;
+}
+
+static void walk(struct slot *slot, uint32_t call, const struct subject *s)
+{
+	uintptr_t stack[FAULT_FRAMES];
+	uint32_t n = fault_unwind(stack, FAULT_FRAMES);
+
+	slot->key = n ? key_of(call, stack, n) : 0;
+	slot->point = 0;
+	if (slot->key && (map->mode == FAULT_RECORD || slot->key == map->key))
+		slot->point = point_of(slot->key, call, s, stack, n);
+}
+
+/* ---- the decision ---- */
+
+static int take_turn(void)
+{
+	uint32_t none = 0;
+
+	if (__atomic_add_fetch(&reached, 1, __ATOMIC_RELAXED) != map->occurrence ||
+	    !__atomic_compare_exchange_n(&map->fired, &none, 1, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return 0;
+	map->fired_pid = (int32_t)syscall(SYS_getpid);
+	failing = map->mode == FAULT_FOREVER;
+	return 1;
+}
+
+static int fails(uint32_t call, const struct subject *s, uint64_t pair)
+{
+	struct slot spare = {0}, *slot = slot_of(pair);
+	uint32_t count;
+
+	if (!slot)
+		slot = &spare;
+	count = __atomic_add_fetch(&slot->count, 1, __ATOMIC_RELAXED);
+	if (!(count & (count - 1)))
+		walk(slot, call, s);
+	if (!slot->key)
+		return 0;
+	if (slot->point)
+		__atomic_fetch_add(&map->points[slot->point - 1].count, 1,
+				   __ATOMIC_RELAXED);
+	if (failing) {
+		__atomic_fetch_add(&map->fired, 1, __ATOMIC_RELAXED);
+		return 1;
+	}
+	return map->mode != FAULT_RECORD && slot->key == map->key && take_turn();
+}
+
+static int wanted(uint32_t call)
+{
+	return !busy && !fault_within && map && (map->classes >> classes[call] & 1) &&
+	       (map->call == UINT32_MAX || map->call == call);
+}
+
+int fault_decide(uint32_t call, const struct subject *s, const void *caller,
+		 const void *frame)
+{
+	int saved, error = 0;
+
+	if (!wanted(call))
+		return 0;
+	saved = errno;
+	busy = 1;
+	__atomic_fetch_add(&map->calls, 1, __ATOMIC_RELAXED);
+	if (fails(call, s, mix(mix(call + 1, (uintptr_t)caller), (uintptr_t)frame) | 1))
+		error = map->errnum ? map->errnum : first_errno[call];
+	/* As if the stream had failed: who looks at the end shall see it. */
+	if (error && s->kind == SUBJECT_STREAM && s->stream)
+		s->stream->_flags |= _IO_ERR_SEEN;
+	busy = 0;
+	errno = saved;
+	return error;
+}
+
+__attribute__((constructor)) static void fault_init(void)
+{
+	const char *path = getenv(FAULT_ENV);
+	int saved = errno;
+	long fd = path ? syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
+	void *at = MAP_FAILED;
+
+	if (fd >= 0) {
+		at = (void *)syscall(SYS_mmap, NULL, sizeof(*map), PROT_READ | PROT_WRITE,
+				     MAP_SHARED, fd, 0L);
+		syscall(SYS_close, fd);
+	}
+	if (at != MAP_FAILED && ((struct fault_map *)at)->magic == FAULT_MAGIC) {
+		__atomic_fetch_add(&((struct fault_map *)at)->loaded, 1,
+				   __ATOMIC_RELAXED);
+		map = at;
+	}
+	errno = saved;
+}

@@ -1,0 +1,31 @@
+/* Inside of the fault library: what wrappers ask, and what they work on. */
+#ifndef SHIM_FAULT_H
+#define SHIM_FAULT_H
+
+#include "abi/fault.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum subject_kind { SUBJECT_NOTHING, SUBJECT_PATH, SUBJECT_FD, SUBJECT_STREAM };
+
+struct subject {
+	enum subject_kind kind;
+	const char *path;
+	int fd;
+	FILE *stream;
+};
+
+extern __thread int fault_within; /* libc is in a call of ours: no points */
+
+/* The errno that this call shall fail with; 0: it goes on. Keeps errno. */
+int fault_decide(uint32_t call, const struct subject *s, const void *caller,
+		 const void *frame);
+
+/* The stack above the library: addresses within calls, innermost first. */
+uint32_t fault_unwind(uintptr_t *ret, uint32_t max);
+/* The object that holds the address, and the offset in it; *ret_path is cut to
+ * FAULT_PATH. 0: none does. */
+int fault_module_of(uintptr_t address, char *ret_path, uint64_t *ret_offset);
+
+#endif

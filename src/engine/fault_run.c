@@ -1,0 +1,211 @@
+/*
+ * One run under the fault shim. What it writes below the project is thrown away, so that
+ * every run finds what the first one found, and several may go on side by side. Without
+ * the sandbox they write the very files, and follow one another.
+ */
+#include "engine/fault_run.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "detect/embed.h"
+#include "engine/run_session.h"
+#include "rev/rev.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define LIBRARY "exitpath-fault.so" /* shim/fault/decide.c knows the start of it */
+#define OUTPUT_CAP (2 * DEFAULT_OUTPUT_CAP)
+
+static const char *const probes[FAULT_PROBES] = {"lsan", "ledger"};
+
+static int write_library(const char *path, struct err *err)
+{
+	size_t n = (size_t)(embed_fault_end - embed_fault_start);
+	CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+
+	if (fd < 0 || write_all(fd, embed_fault_start, n) < 0)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot write %s", path);
+	return 0;
+}
+
+static int open_views(struct fault_session *s, struct err *err)
+{
+	const struct run_opts opts = {.dir = s->opts->dir, .network = NETWORK_LOOPBACK};
+
+	if (s->opts->isolation != ISOLATION_SANDBOX) {
+		s->project = xstrdup(s->opts->dir);
+		return 0;
+	}
+	if (run_sandbox(&opts, &s->views, err) < 0)
+		return -1;
+	s->project = xstrdup(s->views.views[0].at);
+	for (size_t i = 0; i < s->views.nviews; i++)
+		if (s->views.views[i].mode == VIEW_WRITE)
+			s->views.views[i].mode = VIEW_DISCARD;
+	sandbox_add_view(&s->views, s->library, s->library, VIEW_READ);
+	return 0;
+}
+
+int fault_session_open(struct fault_session *s, const struct fault_opts *opts,
+		       char *const *argv, struct err *err)
+{
+	s->opts = opts;
+	s->argv = argv;
+	s->scratch = make_temp_dir(scratch_parent(), "exitpath-fault", err);
+	if (!s->scratch)
+		return -1;
+	s->library = path_join(s->scratch, LIBRARY);
+	return write_library(s->library, err) < 0 ? -1 : open_views(s, err);
+}
+
+void fault_session_close(struct fault_session *s)
+{
+	if (s->scratch)
+		remove_tree(s->scratch, NULL);
+	free(s->scratch);
+	free(s->library);
+	free(s->project);
+	sandbox_release(&s->views);
+	*s = (struct fault_session){0};
+}
+
+static void fill_env(const struct fault_run *r, struct strv *env)
+{
+	const struct run_opts opts = {.isolation = r->session->opts->isolation};
+
+	run_env(&opts, env);
+	env_set(env, "TMPDIR", r->tmpdir);
+}
+
+/* First of all that is preloaded: it must stand before the runtimes of sanitizers. */
+static void preload(const struct fault_run *r, struct strv *env)
+{
+	const char *old = env_get(env, "LD_PRELOAD");
+	CLEANUP_FREE char *all = old && *old
+					 ? xasprintf("%s:%s", r->session->library, old)
+					 : xstrdup(r->session->library);
+
+	env_set(env, "LD_PRELOAD", all);
+	env_set(env, FAULT_ENV, r->map);
+}
+
+int fault_run_prepare(struct fault_run *r, struct fault_session *s,
+		      const struct fault_request *request, struct run_spec *spec,
+		      struct err *err)
+{
+	*r = (struct fault_run){.session = s};
+	r->dir = xasprintf("%s/%zu", s->scratch, s->next++);
+	r->tmpdir = path_join(r->dir, "tmp");
+	r->map = path_join(r->dir, "fault.map");
+	if (make_dirs(r->tmpdir, 0700, err) < 0 ||
+	    fault_map_make(r->map, request, err) < 0)
+		return -1;
+	if (s->opts->isolation == ISOLATION_SANDBOX) {
+		sandbox_copy(&r->sandbox, &s->views);
+		sandbox_add_view(&r->sandbox, r->dir, r->dir, VIEW_WRITE);
+		spec->sandbox = &r->sandbox;
+	}
+	strv_copy(&spec->argv, s->argv);
+	fill_env(r, &spec->env);
+	spec->cwd = xstrdup(s->opts->dir);
+	spec->dir = xstrdup(r->dir);
+	spec->timeout_ms = s->timeout_ms;
+	for (size_t i = 0; i < FAULT_PROBES; i++) {
+		r->detect[i] = (struct detect_run){
+			.dir = r->dir,
+			.tmpdir = r->tmpdir,
+			.checkout = s->project,
+			.sandbox = spec->sandbox ? &r->sandbox : NULL,
+			.cycles = 1,
+		};
+		if (detector_find(probes[i])->prepare(&r->detect[i], spec, err) < 0)
+			return -1;
+		r->prepared[i] = true;
+	}
+	preload(r, &spec->env);
+	return 0;
+}
+
+/* ---- output ---- */
+
+static void hash_without_paths(const struct fault_run *r, struct sha256 *exact,
+			       struct sha256 *worded, const char *text, size_t len)
+{
+	size_t n = strlen(r->dir);
+	bool number = false;
+
+	for (const char *p = text, *end = text + len; p < end; p++) {
+		if ((size_t)(end - p) >= n && !memcmp(p, r->dir, n)) {
+			p += n - 1;
+			continue;
+		}
+		sha256_add(exact, p, 1);
+		if (!isdigit((unsigned char)*p))
+			sha256_add(worded, p, 1);
+		else if (!number)
+			sha256_add(worded, "0", 1);
+		number = isdigit((unsigned char)*p);
+	}
+}
+
+static char *last_line(const struct buf *b)
+{
+	const char *text = buf_str(b);
+	size_t n = b->len, at;
+
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	for (at = n; at && text[at - 1] != '\n'; at--)
+		;
+	return n ? xasprintf("%.*s", (int)(n - at < 200 ? n - at : 200), text + at)
+		 : NULL;
+}
+
+static void read_output(const struct fault_run *r, struct fault_seen *seen)
+{
+	struct sha256 *exact = sha256_new(), *worded = sha256_new();
+	static const char *const files[] = {"stdout", "stderr"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP_FREE char *path = path_join(r->dir, files[i]);
+		CLEANUP(buf) struct buf text = {0};
+
+		if (read_file(path, OUTPUT_CAP, &text, NULL) == 0)
+			hash_without_paths(r, exact, worded, buf_str(&text), text.len);
+		if (i == 1)
+			seen->error = last_line(&text);
+		sha256_add_field(exact, "");
+		sha256_add_field(worded, "");
+	}
+	sha256_finish(exact, seen->exact);
+	sha256_finish(worded, seen->worded);
+}
+
+int fault_run_finish(struct fault_run *r, const struct run_result *result,
+		     struct fault_seen *ret_seen, struct fault_record *ret_record,
+		     struct err *err)
+{
+	int rc = 0;
+
+	ret_seen->run = *result;
+	for (size_t i = 0; i < FAULT_PROBES; i++)
+		if (r->prepared[i] && detector_find(probes[i])->collect(
+					      &r->detect[i], result, &ret_seen->probe[i],
+					      rc == 0 ? err : NULL) < 0)
+			rc = -1;
+	read_output(r, ret_seen);
+	if (rc == 0 && r->map && path_exists(r->map))
+		rc = fault_map_read(r->map, ret_record, err);
+	ret_seen->fired = ret_record->fired > 0;
+	if (r->dir && remove_tree(r->dir, rc == 0 ? err : NULL) < 0)
+		rc = -1;
+	free(r->dir);
+	free(r->tmpdir);
+	free(r->map);
+	sandbox_release(&r->sandbox);
+	*r = (struct fault_run){0};
+	return rc;
+}

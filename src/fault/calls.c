@@ -1,0 +1,79 @@
+#include "fault/calls.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define E(...)              \
+	{                   \
+		__VA_ARGS__ \
+	}
+const struct fault_call fault_calls[] = {
+#define CALL(name, class, type, parameters, arguments, failure, errnos, reported, ...) \
+	{#name, FAULT_CLASS_##class, errnos, reported},
+#include "abi/calls.def"
+#undef CALL
+};
+const size_t fault_ncalls = ARRAY_SIZE(fault_calls);
+
+static const char *const class_names[FAULT_CLASSES] = {"memory", "file", "net", "process",
+						       "db"};
+
+const char *fault_class_name(enum fault_class c)
+{
+	return c < FAULT_CLASSES ? class_names[c] : "?";
+}
+
+bool fault_class_parse(const char *name, enum fault_class *ret)
+{
+	for (int i = 0; i < FAULT_CLASSES; i++) {
+		if (strcmp(class_names[i], name) != 0)
+			continue;
+		*ret = (enum fault_class)i;
+		return true;
+	}
+	return false;
+}
+
+bool fault_call_is(const struct fault_call *call, const char *name)
+{
+	const char *own = call->name;
+	size_t n = strlen(name);
+
+	if (!strcmp(own, name))
+		return true;
+	own += strncmp(own, "__", 2) ? 0 : 2;
+	if (strncmp(own, name, n) != 0)
+		return false;
+	own += n;
+	own += strncmp(own, "64", 2) ? 0 : 2;
+	return !*own || !strcmp(own, "_2");
+}
+
+bool fault_call_removes(const struct fault_call *call)
+{
+	return !strcmp(call->name, "unlink") || !strcmp(call->name, "rmdir");
+}
+
+bool fault_call_known(const char *name)
+{
+	for (size_t i = 0; i < fault_ncalls; i++)
+		if (fault_call_is(&fault_calls[i], name))
+			return true;
+	return false;
+}
+
+const char *fault_errno_name(int errnum)
+{
+	static char text[2][16];
+	static unsigned turn;
+	const char *name = strerrorname_np(errnum);
+
+	if (name)
+		return name;
+	turn = !turn;
+	snprintf(text[turn], sizeof(text[turn]), "%d", errnum);
+	return text[turn];
+}

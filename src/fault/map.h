@@ -1,0 +1,41 @@
+/*
+ * The file that a run under the fault shim shares with us. It is made before the run and
+ * read after it; the program under test could write into it, so nothing in it is trusted:
+ * what does not fit is dropped.
+ */
+#ifndef EXITPATH_FAULT_MAP_H
+#define EXITPATH_FAULT_MAP_H
+
+#include "abi/fault.h"
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct fault_request {
+	enum fault_mode mode;
+	uint32_t classes; /* bits 1 << enum fault_class */
+	uint32_t call;	  /* UINT32_MAX: all of the classes */
+	uint64_t key, occurrence;
+	int errnum; /* 0: the call's first */
+};
+int fault_map_make(const char *path, const struct fault_request *r, struct err *err);
+
+struct fault_record {
+	uint32_t loaded; /* processes that had the shim */
+	uint32_t fired, lost;
+	uint64_t calls;
+	struct fault_point *points; /* whole ones, by key */
+	size_t npoints;
+	struct fault_module *modules;
+	size_t nmodules;
+};
+int fault_map_read(const char *path, struct fault_record *ret, struct err *err);
+/* NULL: there is none. */
+const struct fault_point *fault_record_find(const struct fault_record *r, uint64_t key);
+/* The path of the object that a frame lies in; NULL: unknown. */
+const char *fault_record_module(const struct fault_record *r,
+				const struct fault_frame *f);
+void fault_record_release(struct fault_record *r);
+DEFINE_CLEANUP(fault_record)
+
+#endif

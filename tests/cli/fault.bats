@@ -1,0 +1,107 @@
+bats_require_minimum_version 1.5.0
+load common
+
+# program NAME [FLAG…]: ./t from tests/programs/fault_NAME.c, in a repository.
+program() {
+  [ -d .git ] || make_repo
+  local name=$1
+  shift
+  ${CC:-gcc} -g -O1 -Wno-unused-result "$@" -o t "$EXITPATH_ROOT/tests/programs/fault_$name.c" -pthread
+}
+
+fault() { # STATUS OPTION…: its JSON is $output
+  local expected=$1
+  shift
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json "$@"
+  if [ "$status" -ne "$expected" ]; then
+    echo "exit status $status, expected $expected: $*"
+    echo "$output" "$stderr"
+    return 1
+  fi
+}
+
+defects() { jq -r '.findings[] | .defect + " " + .call' <<<"$output" | sort; }
+
+@test "fault: what is not survived is found, and gone when it is repaired" {
+  while read -r name flags expected; do
+    program "$name" ${flags#-}
+    fault 20 -- ./t
+    [ "$(defects | tr '\n' ,)" = "$expected," ] || { echo "$name: $output"; return 1; }
+    program "$name" ${flags#-} -DFIXED
+    fault 0 -- ./t
+    [ "$(jq '.explored == .chosen and .explored > 0' <<<"$output")" = true ]
+  done <<'CASES'
+leak --fsanitize=address leak malloc
+crash - crash malloc
+double_free - crash realloc
+double_free --fsanitize=address sanitizer realloc
+hang - hang write
+held - held read
+CASES
+}
+
+@test "fault: an error that nobody is told of" {
+  program swallowed
+  fault 20 -- ./t
+  [ "$(defects | tr '\n' ,)" = "swallowed fclose,swallowed fflush,swallowed fsync,swallowed fwrite," ]
+  program swallowed -DFIXED
+  fault 0 -- ./t
+  [ ! -e saved.txt ] || [ "$EXITPATH_ISOLATION" = none ]
+  program children
+  fault 20 --call write -- ./t
+  [ "$(defects)" = "swallowed write" ]
+  program children -DFIXED
+  fault 0 -- ./t
+}
+
+@test "fault: threads, and what is called in them" {
+  program threads
+  fault 0 -- ./t
+  [ "$(jq .explored <<<"$output")" -ge 2 ]
+}
+
+@test "fault: a finding has its call chain, and is replayed by its key" {
+  program swallowed
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --call fsync -- ./t
+  [ "$status" -eq 20 ]
+  [[ "$output" == *"swallowed: fsync fails with EIO on "*"called by  save ("*"fault_swallowed.c:"*"main ("* ]]
+  replay=$(sed -n 's/^ *replay *exitpath //p' <<<"$output")
+  [[ "$replay" == *"--replay "*" -- ./t" ]]
+  run --separate-stderr "$EXITPATH_BIN" $replay
+  [ "$status" -eq 20 ]
+  [[ "$output" == *"1 of 1 made to fail"*"swallowed: fsync"* ]]
+  fault 50 --replay 0123456789abcdef -- ./t
+  [[ "$(jq -r .why <<<"$output")" == *"was not reached" ]]
+}
+
+@test "fault: forever, some classes, one call, few points" {
+  program swallowed
+  fault 20 --mode forever --classes file -- ./t
+  [[ "$(jq -r '.findings[0].replay' <<<"$output")" == *"--mode forever --classes file --replay "* ]]
+  fault 0 --call fopen -- ./t
+  [ "$(jq .chosen <<<"$output")" = 1 ]
+  fault 20 --points 1 -- ./t
+  [ "$(jq -c '[.explored, .chosen]' <<<"$output")" = "[1,5]" ]
+}
+
+@test "fault: what cannot be explored is no clean run" {
+  program swallowed -static
+  fault 50 -- ./t
+  [[ "$(jq -r .why <<<"$output")" == *"did not load the library"* ]]
+  program swallowed
+  fault 50 --classes net -- ./t
+  [[ "$(jq -r .why <<<"$output")" == "no call that could fail was reached" ]]
+  fault 30 -- sh -c './t; exit 3'
+  [[ "$(jq -r .why <<<"$output")" == *"does not pass: exit 3"* ]]
+  fault 50 -- ./no-such-program
+  for option in '' '--classes paper' '--classes db' '--mode twice' '--call nothing' '--replay xyz' '--base HEAD' '--diff HEAD' '--format sarif'; do
+    fails_with 2 "$EXITPATH_BIN" fault $option -- ${option:+./t}
+  done
+}
+
+@test "fault: nothing is left behind" {
+  program held
+  export TMPDIR=$BATS_TEST_TMPDIR/tmp && mkdir "$TMPDIR"
+  fault 20 -- ./t
+  [ -z "$(ls -A "$TMPDIR")" ]
+}
