@@ -664,7 +664,7 @@ void supervise_run(const struct run_spec *spec, const struct supervise_opts *opt
 		.out = {.pipe = -1, .file = -1},
 		.err = {.pipe = -1, .file = -1},
 		.box = {-1, -1},
-		.own_zygote = {-1, -1},
+		.own_zygote = {.pid = -1, .socket = -1},
 		.private = {-1, -1, -1},
 		.dog = {.private_dir = -1, .sysvipc = -1},
 	};

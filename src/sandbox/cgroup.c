@@ -168,14 +168,20 @@ static int set_limits(struct cgroup *c, uint64_t memory, uint64_t pids)
 	return 0;
 }
 
+void cgroup_add_own(struct cgroup *c, unsigned processes, uint64_t memory)
+{
+	c->own_pids += processes;
+	c->own_memory += memory;
+}
+
 int cgroup_begin(struct cgroup *c, const struct limits *l, unsigned own)
 {
 	const char *reset;
 
 	if (!c->version)
 		return 0;
-	if (set_limits(c, l->memory ? l->memory : CGROUP_NO_LIMIT,
-		       l->pids ? l->pids + own : CGROUP_NO_LIMIT) < 0)
+	if (set_limits(c, l->memory ? l->memory + c->own_memory : CGROUP_NO_LIMIT,
+		       l->pids ? l->pids + own + c->own_pids : CGROUP_NO_LIMIT) < 0)
 		return -1;
 	reset = c->version->peak_reset;
 	read_counters(c, &c->before);
@@ -201,8 +207,8 @@ void cgroup_usage(const struct cgroup *c, struct cgroup_usage *ret)
 	ret->cpu_us = since(ret->cpu_us, before->cpu_us);
 	ret->oom_kills = since(ret->oom_kills, before->oom_kills);
 	ret->refused = since(ret->refused, before->refused);
-	if (ret->peak <= before->peak)
-		ret->peak = 0;
+	ret->memory = since(ret->memory, c->own_memory);
+	ret->peak = ret->peak <= before->peak ? 0 : since(ret->peak, c->own_memory);
 }
 
 void cgroup_close(struct cgroup *c)

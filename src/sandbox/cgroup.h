@@ -32,6 +32,9 @@ int cgroup_attach(const struct cgroup *c, pid_t pid);
  * in the group (zygote, init), which are not the run's. 0, or -1 with errno. */
 int cgroup_begin(struct cgroup *c, const struct limits *l, unsigned own);
 
+/* What of ours is in the group beside: no run is to pay for it. */
+void cgroup_add_own(struct cgroup *c, unsigned processes, uint64_t memory);
+
 struct cgroup_usage {
 	uint64_t cpu_us;    /* since cgroup_begin(); 0 when it cannot be told */
 	uint64_t memory;    /* bytes now */

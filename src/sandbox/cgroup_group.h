@@ -32,7 +32,8 @@ struct cgroup {
 	size_t ndirs;
 	int files[CGROUP_FILES];       /* -1: not there */
 	uint64_t memory_max, pids_max; /* as last written; 0: not known */
-	struct cgroup_usage before;    /* the counters at cgroup_begin() */
+	uint64_t own_memory, own_pids;
+	struct cgroup_usage before; /* the counters at cgroup_begin() */
 	int fatal; /* errno that means that the machine is broken, not that we may not */
 };
 

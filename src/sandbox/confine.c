@@ -48,6 +48,35 @@ int inner_drop_capabilities(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
 }
 
+/*
+ * What a server needs for the inits that it makes: namespaces and mounts, giving up the
+ * rest, the loopback interface; overlayfs works with the rights of who mounted it, and
+ * has directories of mode 0. Ambient, they stay over the exec of the interpreter.
+ */
+int inner_server_capabilities(void)
+{
+	static const unsigned long kept[] = {CAP_SYS_ADMIN,    CAP_SETPCAP, CAP_NET_ADMIN,
+					     CAP_DAC_OVERRIDE, CAP_FOWNER,  CAP_CHOWN};
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}, {0}};
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		mask |= UINT32_C(1) << kept[i]; /* all below 32 */
+	for (unsigned long c = 0; c <= LAST_CAPABILITY; c++)
+		if ((c >= 32 || !(mask & (UINT32_C(1) << c))) &&
+		    prctl(PR_CAPBSET_DROP, c, 0UL, 0UL, 0UL) < 0)
+			break;
+	data[0] = (struct __user_cap_data_struct){mask, mask, mask};
+	if (syscall(SYS_capset, &head, data) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (prctl(PR_CAP_AMBIENT, (unsigned long)PR_CAP_AMBIENT_RAISE, kept[i],
+			  0UL, 0UL) < 0)
+			return -1;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL);
+}
+
 /* The size of struct landlock_ruleset_attr decides which fields the kernel reads. */
 struct ruleset {
 	uint64_t fs, net, scoped;
@@ -121,15 +150,25 @@ int inner_landlock(const struct plan *p)
 	return rc;
 }
 
-int inner_seccomp(const struct plan *p)
+static int install(const struct sock_filter *code, uint32_t n)
 {
 	struct sock_fprog prog = {
-		.len = (unsigned short)p->nfilter,
-		.filter = (struct sock_filter *)(uintptr_t)p->filter,
+		.len = (unsigned short)n,
+		.filter = (struct sock_filter *)(uintptr_t)code,
 	};
 
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			    (unsigned long)SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog);
+}
+
+int inner_seccomp(const struct plan *p)
+{
+	return install(p->filter, p->nfilter);
+}
+
+int inner_server_seccomp(const struct plan *p)
+{
+	return install(p->server_filter, p->nserver_filter);
 }
 
 static int cap(int resource, uint64_t value)

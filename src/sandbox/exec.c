@@ -1,12 +1,15 @@
 #include "sandbox/exec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -113,4 +116,52 @@ void reset_signals(void)
 				(size_t)_NSIG / 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* 0: it is a program; 1: go on; -1: errno says why not. */
+static int look(const char *path)
+{
+	char magic[4] = "";
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+		return 1;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	errno = ENOEXEC;
+	return n == (ssize_t)sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic))
+		       ? 0
+		       : -1;
+}
+
+int exec_find(const char *name, char *const *env, char *ret)
+{
+	const char *dir = path_of(env);
+
+	if (strchr(name, '/')) {
+		snprintf(ret, PATH_MAX, "%s", name);
+		return look(ret) == 0 ? 0 : -1;
+	}
+	for (;; dir++) {
+		size_t n = strcspn(dir, ":");
+		int rc = 1;
+
+		if (n + strlen(name) + 2 < PATH_MAX) {
+			snprintf(ret, PATH_MAX, "%.*s%s%s", (int)n, dir, n ? "/" : "./",
+				 name);
+			rc = look(ret);
+		}
+		if (rc <= 0)
+			return rc;
+		dir += n;
+		if (!*dir)
+			break;
+	}
+	errno = ENOENT;
+	return -1;
 }

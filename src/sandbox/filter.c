@@ -6,6 +6,9 @@
  * the pid namespace bounds it.
  *
  * clone3() gives ENOSYS, since its flags lie in memory: libc falls back to clone().
+ *
+ * An interpreter that is a zygote may do, beside that, what it needs to start an init:
+ * clone3() and mount().
  */
 #include "sandbox/filter.h"
 
@@ -33,8 +36,9 @@
 static const struct {
 	const char *name;
 	int errnum;
+	bool server; /* a server may */
 } denied[] = {
-	{"mount", EPERM},
+	{"mount", EPERM, true},
 	{"umount", EPERM},
 	{"umount2", EPERM},
 	{"pivot_root", EPERM},
@@ -48,7 +52,7 @@ static const struct {
 	{"mount_setattr", EPERM},
 	{"setns", EPERM},
 	{"unshare", EPERM},
-	{"clone3", ENOSYS},
+	{"clone3", ENOSYS, true},
 	{"bpf", EPERM},
 	{"keyctl", EPERM},
 	{"add_key", EPERM},
@@ -194,7 +198,7 @@ static int deny_leases(scmp_filter_ctx ctx)
 	return rc;
 }
 
-static int add_rules(scmp_filter_ctx ctx)
+static int add_rules(scmp_filter_ctx ctx, bool server)
 {
 	int rc;
 
@@ -210,7 +214,8 @@ static int add_rules(scmp_filter_ctx ctx)
 	/* Programs of yet another architecture (x32) get no call at all. */
 	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	for (size_t i = 0; i < ARRAY_SIZE(denied) && rc == 0; i++)
-		rc = deny(ctx, denied[i].name, denied[i].errnum);
+		if (!server || !denied[i].server)
+			rc = deny(ctx, denied[i].name, denied[i].errnum);
 	if (rc == 0)
 		rc = deny_namespaces(ctx);
 	if (rc == 0)
@@ -226,9 +231,11 @@ static int add_rules(scmp_filter_ctx ctx)
 	return rc;
 }
 
-static int export(scmp_filter_ctx ctx, struct plan *p)
+/* The number of instructions in code, which has PLAN_FILTER; or -errno. */
+static int export(scmp_filter_ctx ctx, struct sock_filter *code)
 {
 	CLEANUP_FD int fd = memfd_create("exitpath-seccomp", MFD_CLOEXEC);
+	const size_t cap = sizeof(*code) * PLAN_FILTER;
 	ssize_t n;
 	int rc;
 
@@ -237,23 +244,34 @@ static int export(scmp_filter_ctx ctx, struct plan *p)
 	rc = seccomp_export_bpf(ctx, fd);
 	if (rc < 0)
 		return rc;
-	n = pread(fd, p->filter, sizeof(p->filter), 0);
-	if (n <= 0 || n == (ssize_t)sizeof(p->filter) || n % (ssize_t)sizeof(*p->filter))
+	n = pread(fd, code, cap, 0);
+	if (n <= 0 || (size_t)n == cap || (size_t)n % sizeof(*code))
 		return -E2BIG;
-	p->nfilter = (uint32_t)((size_t)n / sizeof(*p->filter));
+	return (int)((size_t)n / sizeof(*code));
+}
+
+static int compile(struct sock_filter *code, uint32_t *ret_n, bool server,
+		   struct err *err)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int n;
+
+	if (!ctx)
+		return err_set(err, ERR_ENVIRONMENT, "seccomp: no filter can be made");
+	n = add_rules(ctx, server);
+	if (n == 0)
+		n = export(ctx, code);
+	seccomp_release(ctx);
+	if (n < 0)
+		return err_errno(err, ERR_ENVIRONMENT, -n, "seccomp: the filter");
+	*ret_n = (uint32_t)n;
 	return 0;
 }
 
 int filter_compile(struct plan *p, struct err *err)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int rc;
-
-	if (!ctx)
-		return err_set(err, ERR_ENVIRONMENT, "seccomp: no filter can be made");
-	rc = add_rules(ctx);
-	if (rc == 0)
-		rc = export(ctx, p);
-	seccomp_release(ctx);
-	return rc < 0 ? err_errno(err, ERR_ENVIRONMENT, -rc, "seccomp: the filter") : 0;
+	if (compile(p->filter, &p->nfilter, false, err) < 0)
+		return -1;
+	return p->is_server ? compile(p->server_filter, &p->nserver_filter, true, err)
+			    : 0;
 }

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "sandbox/plan.h"
 
-/* Compiles the filter into p. */
+/* Compiles the filter into p, and with p->is_server that of the server. */
 int filter_compile(struct plan *p, struct err *err);
 
 #endif

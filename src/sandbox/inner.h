@@ -37,6 +37,20 @@ void inner_serve(const struct plan *p, int socket, inner_child_fn run_child);
 _Noreturn void inner_init(const struct plan *p, const struct message_request *req,
 			  inner_child_fn run_child);
 
+/*
+ * The process becomes an interpreter that serves: in a new pid namespace, whose first
+ * process is another one. The descriptors of server.h are open. Returns only in the
+ * caller, who has made both and ends: 0, or -1 with errno and *step.
+ */
+struct inner_server {
+	char *const *argv, *const *env; /* what is executed */
+	const char *cwd;
+};
+int inner_server_start(const struct plan *p, const struct inner_server *s,
+		       const char **step);
+int inner_server_capabilities(void);
+int inner_server_seccomp(const struct plan *p);
+
 /* Gives up all capabilities for ever; no_new_privs. */
 int inner_drop_capabilities(void);
 int inner_landlock(const struct plan *p); /* none in the kernel: 0 */

@@ -7,5 +7,7 @@
 
 /* The caller frees. ERR_USAGE for paths that cannot be. */
 struct plan *plan_new(const struct sandbox *sb, struct err *err);
+/* For a zygote that is an interpreter. */
+struct plan *plan_new_server(const struct sandbox *sb, struct err *err);
 
 #endif

@@ -32,8 +32,15 @@ struct message_head {
 	struct limits limits;
 };
 
+/* From the zygote before the first request. */
+struct message_ready {
+	char step[32]; /* "": it waits for requests */
+	int32_t errnum;
+};
+
 struct message_reply {
-	int32_t pid; /* of init; -1: errnum */
+	int32_t pid; /* of init; -1: errnum. From a server: as it counts; a pidfd comes
+			with it */
 	int32_t errnum;
 };
 

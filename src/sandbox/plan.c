@@ -120,7 +120,7 @@ static int add_needed(struct plan *p, struct err *err)
 	return rc;
 }
 
-struct plan *plan_new(const struct sandbox *sb, struct err *err)
+static struct plan *make(const struct sandbox *sb, bool server, struct err *err)
 {
 	struct plan *p = xcalloc(1, sizeof(*p));
 	mode_t mask = umask(022);
@@ -131,6 +131,7 @@ struct plan *plan_new(const struct sandbox *sb, struct err *err)
 	p->nstrings = 1;
 	p->network = (uint8_t)sb->network;
 	p->is_root = geteuid() == 0;
+	p->is_server = server;
 	if (can_be_home(sb->home))
 		rc = add_string(p, sb->home, &p->home, err);
 	if (rc == 0)
@@ -143,4 +144,14 @@ struct plan *plan_new(const struct sandbox *sb, struct err *err)
 		return p;
 	free(p);
 	return NULL;
+}
+
+struct plan *plan_new(const struct sandbox *sb, struct err *err)
+{
+	return make(sb, false, err);
+}
+
+struct plan *plan_new_server(const struct sandbox *sb, struct err *err)
+{
+	return make(sb, true, err);
 }

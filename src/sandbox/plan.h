@@ -26,13 +26,16 @@ struct plan_view {
 };
 
 struct plan {
-	uint32_t nviews, nfilter, nstrings;
+	uint32_t nviews, nfilter, nserver_filter, nstrings;
 	uint32_t home;	/* offset; 0: none */
 	uint32_t umask; /* of the caller, for the command */
 	uint8_t network;
-	uint8_t is_root; /* the machine's root: /proc must be read-only */
+	uint8_t is_root;   /* the machine's root: /proc must be read-only */
+	uint8_t is_server; /* the zygote is an interpreter in a pid namespace of its own
+			    */
 	struct plan_view views[PLAN_VIEWS];
-	struct sock_filter filter[PLAN_FILTER];
+	struct sock_filter filter[PLAN_FILTER]; /* of runs */
+	struct sock_filter server_filter[PLAN_FILTER];
 	char strings[PLAN_STRINGS]; /* offset 0 is the empty string */
 };
 

@@ -46,38 +46,6 @@ static int fail(const char **step, const char *what)
 	return -1;
 }
 
-int inner_mount(const char *from, const char *to, const char *type, unsigned long flags,
-		const char *data)
-{
-	return mount(from, to, type, flags, data);
-}
-
-int inner_make_point(const char *path, bool is_dir)
-{
-	char part[PATH_MAX];
-	size_t len = strlen(path);
-
-	if (len >= sizeof(part)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	for (size_t i = 1; i <= len; i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (i == len && !is_dir)
-			break;
-		if (mkdir(part, 0755) < 0 && errno != EEXIST &&
-		    !(errno == EROFS && access(part, F_OK) == 0))
-			return -1;
-	}
-	if (is_dir)
-		return 0;
-	/* Not by open(): it would wait for the reader of a FIFO. */
-	return mknod(path, S_IFREG | 0644, 0) < 0 ? access(path, F_OK) : 0;
-}
-
 /* A detached clone of path. recursive: AT_RECURSIVE, and of all that is mounted below it.
  */
 static int clone_with(const char *path, unsigned recursive, uint64_t attributes)

@@ -45,8 +45,10 @@ bool sandbox_has_namespace(int flag);
 int sandbox_landlock_abi(void); /* 0: the kernel has none */
 
 struct zygote {
-	pid_t pid;  /* child of the caller; dies with it */
-	int socket; /* requests; its EOF ends the zygote. CLOEXEC */
+	pid_t pid; /* child of the caller; dies with it. Of a server: its process group */
+	int socket;	 /* requests; its EOF ends the zygote. CLOEXEC */
+	bool server;	 /* an interpreter */
+	uint64_t memory; /* bytes that a server holds, which no run is to pay for */
 };
 
 struct cgroup;
@@ -60,6 +62,35 @@ int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 		    struct zygote *ret, struct err *err);
 int zygote_start(const struct sandbox *sb, struct zygote *ret, struct err *err);
 void zygote_stop(struct zygote *z); /* kills, reaps, closes */
+
+/*
+ * A zygote that is a Python interpreter, with the standard library and pytest loaded. It
+ * stands in a pid namespace of its own, so that what an interpreter runs at its start
+ * (.pth files, sitecustomize) sees no process. What it starts is a fork of itself, in
+ * the namespaces, limits and confinement of any run; cgroup holds no other zygote.
+ *
+ * It serves commands that have the same interpreter, options, environment and working
+ * directory; warm_fits() says which can be served at all. What it cannot do as a new
+ * interpreter would it leaves to a new one, in the same run.
+ */
+struct warm_server {
+	char *const *argv; /* of a command that it is for: the first `first` of them */
+	size_t first;	   /* see warm_fits() */
+	char *const *env;
+	const char *cwd;
+	int cancel; /* readable: waiting for it is given up; -1: nothing does */
+};
+/* ERR_ENVIRONMENT: there is none, or not this one (a script, writes at its start, has
+ * threads …): commands are started anew. */
+int zygote_start_warm(const struct sandbox *sb, const struct cgroup *cgroup,
+		      const struct warm_server *w, struct zygote *ret, struct err *err);
+
+/*
+ * Pure. Is it a command for a server: python3 [OPTION…] FILE|-m MODULE|-c CODE [ARG…],
+ * with nothing in the options or in the environment that a fork could not follow?
+ * Returns how many words the interpreter and its options are; 0: it is not.
+ */
+size_t warm_fits(char *const *argv, char *const *env);
 
 /* What runs; the strings are sent. */
 struct box_request {

@@ -1,12 +1,14 @@
 #include "sandbox/sandbox.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/exec.h"
 #include "sandbox/explain.h"
 #include "sandbox/inner.h"
 #include "sandbox/make_plan.h"
+#include "sandbox/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +28,6 @@ extern void __gcov_dump(void) __attribute__((weak));
 
 enum { PATIENCE_MS = 60000 }; /* with a machine, or a file system, that hardly answers */
 
-struct ready {
-	char step[32]; /* "": the root stands */
-	int errnum;
-};
-
 /* Nothing of exitpath stays open in there but the socket, at 3; 0 to 2 are taken. */
 static int keep_only(int *socket)
 {
@@ -49,11 +46,14 @@ static int keep_only(int *socket)
 	return close_range(4, ~0U, 0);
 }
 
-static int enter(const struct plan *p, const char **step)
+int start_enter(const struct plan *p, const char **step)
 {
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc = -1;
 
+	/* Who is not dumpable (a program that only root can read) may not write its own
+	 * map of users. No run can see this process. */
+	prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 	*step = "/proc";
 	if (proc >= 0 && inner_namespaces(p, step) == 0 && inner_root(p, step) == 0)
 		rc = inner_lock(proc, step);
@@ -66,13 +66,9 @@ static int enter(const struct plan *p, const char **step)
 	return rc;
 }
 
-static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgroup,
-				  int socket, pid_t parent)
+void start_process(pid_t parent)
 {
-	struct ready ready = {0};
-	const char *step = "cgroup";
 	sigset_t all;
-	int rc = 0;
 
 	/* Neither here nor in init may a handler of exitpath's run, and a command can
 	 * reach its init with no signal that is blocked. */
@@ -82,17 +78,24 @@ static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgr
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	if (getppid() != parent)
 		_exit(1);
+}
+
+static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgroup,
+				  int socket, pid_t parent)
+{
+	struct message_ready ready = {0};
+	const char *step = "cgroup";
+	int rc = 0;
+
+	start_process(parent);
 	if (cgroup)
 		rc = cgroup_attach(cgroup, 0);
 	if (rc == 0) {
 		step = "descriptors";
 		rc = keep_only(&socket);
 	}
-	/* Who is not dumpable (a program that only root can read) may not write its own
-	 * map of users. No run can see this process. */
-	prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 	if (rc == 0)
-		rc = enter(p, &step);
+		rc = start_enter(p, &step);
 	if (rc < 0) {
 		ready.errnum = errno;
 		snprintf(ready.step, sizeof(ready.step), "%s", step);
@@ -106,12 +109,14 @@ static _Noreturn void zygote_main(const struct plan *p, const struct cgroup *cgr
 	_exit(0);
 }
 
-/* All len bytes, or -1 with errno: ETIMEDOUT, or EPIPE when the zygote is dead. */
-static int hear(int socket, void *data, size_t len)
+/* All len bytes, or -1 with errno: ETIMEDOUT, or EPIPE when the zygote is dead. ret_fd:
+ * the descriptor that came with them, -1: none. */
+static int hear(int socket, void *data, size_t len, int *ret_fd)
 {
 	struct pollfd p = {.fd = socket, .events = POLLIN};
-	ssize_t n;
+	long n;
 
+	*ret_fd = -1;
 	do {
 		n = poll(&p, 1, PATIENCE_MS);
 	} while (n < 0 && errno == EINTR);
@@ -119,20 +124,19 @@ static int hear(int socket, void *data, size_t len)
 		errno = ETIMEDOUT;
 	if (n <= 0)
 		return -1;
-	do {
-		n = recv(socket, data, len, MSG_WAITALL);
-	} while (n < 0 && errno == EINTR);
+	n = message_receive(socket, data, len, ret_fd, 1, NULL, MSG_WAITALL);
 	if (n >= 0)
 		errno = EPIPE;
-	return n == (ssize_t)len ? 0 : -1;
+	return n == (long)len ? 0 : -1;
 }
 
 /* 0, or -1 with errno and err. */
 static int wait_until_ready(struct zygote *z, struct err *err)
 {
-	struct ready ready;
+	CLEANUP_FD int none = -1;
+	struct message_ready ready;
 
-	if (hear(z->socket, &ready, sizeof(ready)) < 0)
+	if (hear(z->socket, &ready, sizeof(ready), &none) < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno,
 				 "sandbox: its first process did not get ready");
 	if (!ready.step[0])
@@ -143,7 +147,7 @@ static int wait_until_ready(struct zygote *z, struct err *err)
 }
 
 /* No handler of the caller's runs in the child. */
-static pid_t fork_quietly(void)
+pid_t start_fork(void)
 {
 	sigset_t all, old;
 	int errnum;
@@ -168,7 +172,7 @@ int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 		    struct zygote *ret, struct err *err)
 {
 	struct plan *p = plan_new(sb, err);
-	struct zygote z = {-1, -1};
+	struct zygote z = {.pid = -1, .socket = -1};
 	pid_t self = getpid();
 	int pair[2], errnum;
 
@@ -182,7 +186,7 @@ int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 		return -1;
 	}
 	z.socket = pair[0];
-	z.pid = fork_quietly();
+	z.pid = start_fork();
 	if (z.pid == 0)
 		zygote_main(p, cgroup, pair[1], self);
 	errnum = errno;
@@ -201,11 +205,36 @@ int zygote_start_in(const struct sandbox *sb, const struct cgroup *cgroup,
 	return -1;
 }
 
+/* What a server has left its process group: it hides from nobody but this, and only
+ * keeps zombies from being reaped until we end. */
+#define SERVER_PATIENCE_US 2000000
+
+/* Nobody's number is used again while its group is there. The namespace's first process
+ * ends when all the others, which are our children, were reaped. */
+static void stop_server(pid_t group)
+{
+	uint64_t until = clock_us() + SERVER_PATIENCE_US;
+
+	kill(-group, SIGKILL);
+	for (;;) {
+		pid_t pid = waitpid(-group, NULL, __WALL | WNOHANG);
+
+		if (pid < 0 && errno != EINTR)
+			return;
+		if (pid == 0 && clock_us() > until)
+			return;
+		if (pid == 0)
+			usleep(200);
+	}
+}
+
 void zygote_stop(struct zygote *z)
 {
 	fd_cleanup(&z->socket);
 	z->socket = -1;
-	if (z->pid > 0) {
+	if (z->pid > 0 && z->server) {
+		stop_server(z->pid);
+	} else if (z->pid > 0) {
 		/* A build for coverage has something to write at its end. */
 		if (!__gcov_dump)
 			kill(z->pid, SIGKILL);
@@ -251,6 +280,40 @@ static int send_request(const struct zygote *z, const struct box_request *req, i
 	return 0;
 }
 
+/* The process as we count: it must be our child. -1: it is none. */
+static pid_t child_of_pidfd(int pidfd)
+{
+	CLEANUP(buf) struct buf b = {0};
+	CLEANUP_FD int fd = -1;
+	siginfo_t info;
+	char path[64];
+	const char *line;
+
+	if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read_fd(fd, 0, &b) < 0)
+		return -1;
+	line = strstr(buf_str(&b), "\nPid:");
+	return line ? (pid_t)strtol(line + 5, NULL, 10) : -1;
+}
+
+/* 0, or -1 with errno: then reply->pid is no process. */
+static int receive_reply(const struct zygote *z, struct message_reply *reply)
+{
+	CLEANUP_FD int pidfd = -1;
+
+	if (hear(z->socket, reply, sizeof(*reply), &pidfd) < 0)
+		return -1;
+	errno = reply->errnum;
+	if (reply->pid < 0 || !z->server)
+		return reply->pid < 0 ? -1 : 0;
+	reply->pid = pidfd < 0 ? -1 : child_of_pidfd(pidfd);
+	errno = EPROTO;
+	return reply->pid > 0 ? 0 : -1;
+}
+
 int zygote_run(struct zygote *z, const struct box_request *req, struct box *ret)
 {
 	struct message_reply reply = {.pid = -1};
@@ -261,8 +324,7 @@ int zygote_run(struct zygote *z, const struct box_request *req, struct box *ret)
 		return -1;
 	/* The kernel then says who sends: the command's pid as we count. */
 	setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-	if (send_request(z, req, pair[1]) < 0 ||
-	    hear(z->socket, &reply, sizeof(reply)) < 0)
+	if (send_request(z, req, pair[1]) < 0 || receive_reply(z, &reply) < 0)
 		reply = (struct message_reply){.pid = -1, .errnum = errno};
 	close(pair[1]);
 	if (reply.pid < 0) {

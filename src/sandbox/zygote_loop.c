@@ -53,11 +53,16 @@ static int next_request(int socket, struct message_request *req)
 }
 
 /* As fork(), but the child is the supervisor's, and pid 1 of its own namespace. */
-static pid_t clone_init(const struct plan *p)
+static pid_t clone_init(const struct plan *p, int *ret_pidfd)
 {
 	struct clone_args args = {
 		.flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_PARENT,
 	};
+
+	if (p->is_server) { /* the number means nothing to the supervisor */
+		args.flags |= CLONE_PIDFD;
+		args.pidfd = (uint64_t)(uintptr_t)ret_pidfd;
+	}
 
 	if (p->network == NETWORK_LOOPBACK)
 		args.flags |= CLONE_NEWNET; /* no port is left over from the last run */
@@ -70,8 +75,9 @@ void inner_serve(const struct plan *p, int socket, inner_child_fn run_child)
 
 	while (next_request(socket, &req)) {
 		struct message_reply reply;
+		int pidfd = -1, rc;
 
-		reply.pid = clone_init(p);
+		reply.pid = clone_init(p, &pidfd);
 		if (reply.pid == 0) {
 			close(socket);
 			inner_init(p, &req, run_child);
@@ -79,7 +85,10 @@ void inner_serve(const struct plan *p, int socket, inner_child_fn run_child)
 		reply.errnum = reply.pid < 0 ? errno : 0;
 		close_fds(&req);
 		message_request_release(&req);
-		if (message_send(socket, &reply, sizeof(reply), NULL, 0) < 0)
+		rc = message_send(socket, &reply, sizeof(reply), &pidfd, 1);
+		if (pidfd >= 0)
+			close(pidfd);
+		if (rc < 0)
 			return;
 	}
 	close_fds(&req);
