@@ -24,7 +24,7 @@ enum {
 
 static struct limits limits = GENERATED_LIMITS;
 static uint64_t wall_ms = GENERATED_WALL_MS;
-static const char *network, *batch;
+static const char *network, *batch, *warm;
 static bool discard, ordered;
 static int workers, queue;
 static struct strv read_paths;
@@ -51,6 +51,8 @@ static const struct option_row rows[] = {
 	 &read_paths, 0, 0},
 	{"batch", "FILE", "run many: one JSON object a line in (-: stdin) and out",
 	 OPTION_TEXT, &batch, 0, 0},
+	{"warm", "KIND", "batch: python: python3 … is a fork of one that is loaded",
+	 OPTION_TEXT, &warm, 0, 0},
 	{"ordered", NULL, "batch: results in the order of the lines", OPTION_FLAG,
 	 &ordered, 0, 0},
 	{"workers", "N", "batch: runs at the same time (the processors, at most 8)",
@@ -205,6 +207,7 @@ static int check_isolation(struct err *err)
 	const char *name = discard	  ? "discard"
 			   : network	  ? "network"
 			   : read_paths.n ? "read"
+			   : warm	  ? "warm"
 					  : NULL;
 
 	if (common.isolation == ISOLATION_SANDBOX || !name)
@@ -224,11 +227,15 @@ static int check(struct run_opts *opts, char **command, struct err *err)
 		err_hint(err, "exitpath run -- make test, or --batch FILE");
 		return -1;
 	}
-	if (!batch && (ordered || workers || queue))
+	if (!batch && (ordered || workers || queue || warm))
 		return err_set(err, ERR_USAGE, "--%s is for --batch",
 			       ordered	 ? "ordered"
 			       : workers ? "workers"
-					 : "queue");
+			       : queue	 ? "queue"
+					 : "warm");
+	if (warm && warm_parse(warm, &opts->warm) < 0)
+		return err_set(err, ERR_USAGE, "--warm: `%s` is not python or none",
+			       warm);
 	if (network &&
 	    (network_parse(network, &opts->network) < 0 || opts->network == NETWORK_HOST))
 		return err_set(err, ERR_USAGE, "--network: `%s` is not none or loopback",

@@ -201,6 +201,7 @@ static int run_in(struct single *s, char *const *argv, bool json, struct err *er
 		.limits = opts->limits,
 		.network = opts->network,
 		.discard = opts->discard,
+		.warm = opts->warm,
 	};
 	int from[2], rc;
 

@@ -19,6 +19,7 @@ struct run_opts {
 	const struct strv *read; /* paths that are shown read-only; may be NULL */
 	enum network network;
 	bool discard;
+	enum warm warm; /* of commands that are for it */
 	uint64_t wall_ms;
 	struct limits limits;
 	int out, err; /* descriptors that output goes to */

@@ -149,6 +149,7 @@ static int submit(struct batch *b, struct job *j, struct run_line *l, struct err
 		.limits = l->limits,
 		.network = l->network,
 		.discard = l->discard,
+		.warm = l->warm,
 		.id = (uint64_t)(uintptr_t)j,
 	};
 
@@ -178,6 +179,7 @@ static void use_line(struct batch *b, enum line_kind kind, const char *text, siz
 		.limits = b->opts->limits,
 		.network = b->opts->network,
 		.discard = b->opts->discard,
+		.warm = b->opts->warm,
 	};
 	struct err err = {0};
 	struct job *j = add_job(b);
@@ -358,6 +360,8 @@ int engine_run_batch(const struct run_opts *opts, struct batch_report *ret,
 	struct batch b = {.opts = opts, .report = ret};
 	int rc;
 
+	if (pool_can_warm(opts->warm, err) < 0)
+		return -1;
 	if (pool.sandbox &&
 	    (run_sandbox(opts, &sandbox, err) < 0 || sandbox_check(&sandbox, err) < 0))
 		return -1;

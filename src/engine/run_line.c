@@ -97,6 +97,18 @@ static int read_discard(const struct key *k, const json_t *value, struct run_lin
 	return 0;
 }
 
+static int read_warm(const struct key *k, const json_t *value, struct run_line *l,
+		     struct err *err)
+{
+	const char *name = json_string_value(value);
+
+	if (!name || warm_parse(name, &l->warm) < 0)
+		return refuse(k, "\"python\" or \"none\"", err);
+	if (l->warm != WARM_NONE)
+		l->boxed = k->name;
+	return 0;
+}
+
 static int read_limit(const struct key *k, const json_t *value, struct run_line *l,
 		      struct err *err)
 {
@@ -127,6 +139,7 @@ static const struct key keys[] = {
 	{"env", read_env, LIMIT_COUNT, 0},
 	{"network", read_network, LIMIT_COUNT, 0},
 	{"discard", read_discard, LIMIT_COUNT, 0},
+	{"warm", read_warm, LIMIT_COUNT, 0},
 	LIMIT("wall", LIMIT_MS, wall_ms),
 	LIMIT("cpu", LIMIT_MS, limits.cpu_ms),
 	LIMIT("memory", LIMIT_BYTES, limits.memory),

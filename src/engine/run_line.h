@@ -2,8 +2,8 @@
  * The input of `exitpath run --batch`: one JSON object a line.
  *
  *	{"id": any, "cmd": ["…"], "cwd": "…", "env": {"K": "V"}, "network": "none",
- *	 "discard": true, "wall": "5s", "cpu": …, "memory": "256M", "disk": …,
- *	 "output": …, "pids": 64, "files": …}
+ *	 "discard": true, "warm": "python", "wall": "5s", "cpu": …, "memory": "256M",
+ *"disk": …, "output": …, "pids": 64, "files": …}
  *
  * Only cmd must be there. A limit is a string with a unit as in the contract, or a whole
  * number of milliseconds, bytes or pieces; 0, null or "none" lift it.
@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "model/limits.h"
+#include "model/run.h"
 #include "model/sandbox.h"
 
 #include <jansson.h>
@@ -32,6 +33,7 @@ struct run_line {
 	struct limits limits;
 	enum network network;
 	bool discard;
+	enum warm warm;
 	const char *boxed; /* a key that only a sandbox can obey, NULL: none */
 };
 

@@ -253,6 +253,7 @@ char *run_json(const struct pool_result *r, const struct run_opts *opts, uint64_
 	json_put_bool(j, "stdout_cut", r->run.stdout_cut);
 	json_put_bool(j, "stderr_cut", r->run.stderr_cut);
 	json_put_int(j, "left_behind", r->run.left_behind);
+	json_put_bool(j, "warm", r->run.warm);
 	json_put(j, "isolation", isolation_name(opts->isolation));
 	json_put(j, "tier", limit_tier_name(r->run.tier));
 	return json_dumps(j, JSON_COMPACT);

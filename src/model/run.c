@@ -111,3 +111,15 @@ void run_spec_release(struct run_spec *s)
 	free(s->dir);
 	memset(s, 0, sizeof(*s));
 }
+
+int warm_parse(const char *name, enum warm *ret)
+{
+	static const char *const names[] = {"none", "python", "node"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], name)) {
+			*ret = (enum warm)i;
+			return 0;
+		}
+	return -1;
+}

@@ -51,6 +51,12 @@ struct run_spec {
 	const struct run_watch *watch; /* NULL: exits are not watched. Not owned */
 };
 
+/* An interpreter that is loaded already starts the run, as a fork of itself, where
+ * argv[0] is it and the outcome is the same. */
+enum warm { WARM_NONE, WARM_PYTHON, WARM_NODE };
+/* 0, or -1 when there is none of that name: "none", "python", "node". */
+int warm_parse(const char *name, enum warm *ret);
+
 enum run_end {
 	RUN_EXITED,	 /* status holds the exit code */
 	RUN_SIGNALED,	 /* signal holds what killed it */
@@ -80,6 +86,7 @@ struct run_result {
 	uint64_t stdout_bytes, stderr_bytes; /* written by the program, kept or not */
 	bool stdout_cut, stderr_cut;
 	unsigned left_behind; /* processes that had to be killed after the root ended */
+	bool warm;	      /* an interpreter that was ready started it */
 	bool watch_failed;    /* the exit watch could not be installed or was lost */
 };
 

@@ -32,9 +32,6 @@ enum {
 	POOL_DEFAULT_MAX_WORKERS = 8, /* default: the processors, at most this */
 };
 
-/* An interpreter that is loaded already and forked per run, where argv[0] is it. */
-enum warm { WARM_NONE, WARM_PYTHON, WARM_NODE };
-
 /* One run. Copied by pool_submit(). */
 struct pool_run {
 	const struct strv *argv, *env;
@@ -73,6 +70,8 @@ struct pool *pool_new(const struct pool_opts *opts, struct err *err);
 /* False, too, while as many ordered results as the queue is long wait for an earlier
  * one. */
 bool pool_has_room(const struct pool *p);
+/* 0, or ERR_USAGE with the reason why there is no such thing. */
+int pool_can_warm(enum warm warm, struct err *err);
 /* ERR_USAGE when the request is too large, or needs what cannot be had. */
 int pool_submit(struct pool *p, const struct pool_run *run, struct err *err);
 size_t pool_pending(const struct pool *p); /* submitted and not yet taken */

@@ -192,6 +192,7 @@ static void put_result(struct buf *b, const struct run_result *r)
 	put_number(b, r->stdout_cut);
 	put_number(b, r->stderr_cut);
 	put_number(b, r->left_behind);
+	put_number(b, r->warm);
 	put_number(b, r->watch_failed);
 }
 
@@ -213,6 +214,7 @@ static void get_result(struct reader *r, struct run_result *ret)
 	ret->stdout_cut = get_below(r, 2);
 	ret->stderr_cut = get_below(r, 2);
 	ret->left_behind = (unsigned)get_below(r, UINT64_C(1) << 32);
+	ret->warm = get_below(r, 2);
 	ret->watch_failed = get_below(r, 2);
 }
 

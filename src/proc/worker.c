@@ -8,8 +8,10 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "proc/lane.h"
 #include "proc/spawn.h"
 #include "proc/supervisor.h"
+#include "proc/warm.h"
 #include "proc/wire.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/sandbox.h"
@@ -24,17 +26,11 @@
 /* In a build for coverage: _exit() would throw the worker's counters away. */
 extern void __gcov_dump(void) __attribute__((weak));
 
-/* What runs with one kind of network are started by; made for the first. */
-struct lane {
-	struct sandbox sandbox; /* the pool's, with the network; owns nothing */
-	struct zygote zygote;	/* pid -1: none */
-	struct cgroup *cgroup;
-};
-
 struct worker {
 	const struct worker_opts *opts;
-	int in; /* -1: /dev/null */
-	struct lane lanes[NETWORK_HOST + 1];
+	int in;				     /* -1: /dev/null */
+	struct lane lanes[NETWORK_HOST + 1]; /* each made for the first run */
+	struct warm_servers warm;
 	struct buf text;
 };
 
@@ -69,21 +65,9 @@ static int lane_open(struct worker *w, enum network network, struct err *err)
 
 	if (l->zygote.pid > 0)
 		return 0;
-	l->sandbox = *w->opts->sandbox;
-	l->sandbox.network = network;
-	if (!l->cgroup)
-		l->cgroup = cgroup_open(err);
-	return l->cgroup ? zygote_start_in(&l->sandbox, l->cgroup, &l->zygote, err) : -1;
-}
-
-static void lanes_close(struct worker *w)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(w->lanes); i++) {
-		if (w->lanes[i].zygote.pid > 0)
-			zygote_stop(&w->lanes[i].zygote);
-		if (w->lanes[i].cgroup)
-			cgroup_close(w->lanes[i].cgroup);
-	}
+	if (lane_prepare(l, w->opts->sandbox, network, err) < 0)
+		return -1;
+	return zygote_start_in(&l->sandbox, l->cgroup, &l->zygote, err);
 }
 
 static void no_sandbox(struct wire_reply *reply, const struct err *err)
@@ -116,6 +100,33 @@ static void run_boxed(struct worker *w, enum network network, struct run_spec *s
 		zygote_stop(&l->zygote);
 }
 
+static void run_in(struct lane *l, struct run_spec *spec, struct supervise_opts *opts,
+		   struct run_result *ret)
+{
+	spec->sandbox = &l->sandbox;
+	opts->zygote = &l->zygote;
+	opts->cgroup = l->cgroup;
+	supervise_run(spec, opts, ret);
+	if (ret->end == RUN_SANDBOX_FAILED && l->zygote.pid > 0)
+		zygote_stop(&l->zygote);
+}
+
+/* By an interpreter that is ready. False: there is none, and nothing was run. */
+static bool run_warm(struct worker *w, const struct wire_request *q,
+		     struct run_spec *spec, struct supervise_opts *opts,
+		     struct wire_reply *reply)
+{
+	struct lane *l = warm_lane(&w->warm, w->opts->sandbox, q, w->opts->control);
+
+	if (!l)
+		return false;
+	run_in(l, spec, opts, &reply->run);
+	if (reply->run.end == RUN_SANDBOX_FAILED && !strcmp(reply->run.step, "zygote"))
+		return false;
+	reply->run.warm = true;
+	return true;
+}
+
 static void run(struct worker *w, struct wire_request *q, struct wire_reply *reply)
 {
 	struct supervise_opts opts = {
@@ -134,6 +145,8 @@ static void run(struct worker *w, struct wire_request *q, struct wire_reply *rep
 		.limits = q->limits,
 	};
 
+	if (w->opts->sandbox && run_warm(w, q, &spec, &opts, reply))
+		return;
 	if (w->opts->sandbox)
 		run_boxed(w, q->network, &spec, &opts, reply);
 	else
@@ -165,7 +178,8 @@ void worker_main(const struct worker_opts *opts)
 
 	supervisor_become();
 	for (size_t i = 0; i < ARRAY_SIZE(w.lanes); i++)
-		w.lanes[i].zygote = (struct zygote){-1, -1};
+		lane_init(&w.lanes[i]);
+	warm_init(&w.warm);
 	for (;;) {
 		n = recv(opts->socket, &len, sizeof(len), 0);
 		if (n < 0 && errno == EINTR)
@@ -173,7 +187,9 @@ void worker_main(const struct worker_opts *opts)
 		if (n != (ssize_t)sizeof(len) || !serve(&w, len))
 			break;
 	}
-	lanes_close(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(w.lanes); i++)
+		lane_close(&w.lanes[i]);
+	warm_close(&w.warm);
 	if (__gcov_dump)
 		__gcov_dump();
 	_exit(n != 0);
