@@ -21,6 +21,7 @@ bench: build
 
 corpus: build
 	@MIRROR="$(MIRROR)" tests/corpus/run
+	@MIRROR="$(MIRROR)" tests/corpus/faults/run
 
 install: build
 	@meson configure build/release --prefix="$(PREFIX)"

@@ -57,15 +57,17 @@ static void add_frame(struct buf *b, const struct frame *f)
 		buf_addf(b, " (%s)", f->module);
 }
 
-static bool is_ours(const struct frame *f)
+/* The wrapper of the call, and a sanitizer's around it. */
+static bool is_wrapper(const struct frame *f)
 {
-	return f->module && !strncmp(f->module, "exitpath-", 9);
+	return (f->module && !strncmp(f->module, "exitpath-", 9)) ||
+	       (f->function && !strncmp(f->function, "__interceptor_", 14));
 }
 
 static void add_frames(struct buf *b, const char *title, const struct leak *l)
 {
 	for (size_t i = 0; i < l->nframes; i++) {
-		if (is_ours(&l->frames[i]))
+		if (is_wrapper(&l->frames[i]))
 			continue;
 		buf_addf(b, "    %-10s ", title);
 		title = "";
