@@ -9,6 +9,7 @@ A measured cycle runs with the automatic collector off. What it still holds at i
 what is still held after a collection, are told apart.
 """
 import gc
+import os
 import sys
 import time
 
@@ -16,6 +17,7 @@ import exitpath_start
 from exitpath_observe import Canary, Observer, blocks
 from exitpath_places import Places
 from exitpath_report import Report
+from exitpath_suspects import Suspects
 from exitpath_trace import Trace
 from exitpath_warnings import Watch
 
@@ -25,6 +27,7 @@ _ROUNDS = 4  # passes that are traced for growth of memory, after one to warm up
 _EXACT = ("fd", "socket", "db_connection", "pool_slot", "session", "event_loop", "lock")
 
 _sleep, _clock = time.sleep, time.monotonic
+_open, _close = os.open, os.close
 
 
 def activate(runner):
@@ -43,7 +46,10 @@ class Driver:
         self.warmup = settings["warmup"]
         self.cycles = max(settings["cycles"], 1)
         self.unrepeatable = {}  # test → why
+        self.selected = None  # the tests of a pass; None: all
         self._lingering = set()
+        self._suspects = None
+        self._mark = settings.get("mark")
         self.places = Places(settings["root"])
         self._observer = Observer()
         self._trace = Trace(self.places, self._observer.names)
@@ -63,14 +69,27 @@ class Driver:
     def failed(self, text):
         self.report.add("failed", text=text)
 
-    def begin(self, test):
+    def begin(self, test, code=None):
+        """code: of the test's function."""
         self.report.at(test)
-        self._trace.test = test
+        if self._suspects is not None:
+            self._suspects.begin(test, code and (code.co_filename, code.co_firstlineno))
         self.warnings.lead()
+
+    def wants(self, test):
+        """Is it to run in this pass?"""
+        return test not in self.unrepeatable and (
+            self.selected is None or test in self.selected)
 
     def drop(self, test, why):
         """It passed once and fails when it runs again: something is left behind."""
         self.unrepeatable[test] = " ".join(str(why).split())[:200]
+
+    def mark(self, cycle):
+        """Tells exitpath that a cycle has ended (src/detect/pg_watch.h): 0 is the warm-up.
+        The call is held up while a database server is asked."""
+        if self._mark:
+            _close(_open(self._mark + str(cycle), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
     # --- the passes --------------------------------------------------------------------
 
@@ -125,10 +144,20 @@ class Driver:
     def snapshot(self):
         return self._observer.snapshot()
 
+    def watch_tests(self, keys, one_pass):
+        """A pass that shows which tests leak what keys name."""
+        self._suspects = suspects = Suspects(self._observer, keys, self.warnings)
+        suspects.start()
+        try:
+            one_pass()
+        finally:
+            suspects.stop()
+            self._suspects = None
+        return suspects
+
     # --- the proof that it sees --------------------------------------------------------
 
     def _canary(self, when):
-        import os
         import warnings
 
         seen = []
@@ -213,11 +242,12 @@ class Series:
         collect()
         self._last = self._driver.snapshot()
         self._levels.append(counts(self._last))
+        self._driver.mark(0)
         self._driver.warnings.take()
-        for _ in range(self._driver.cycles):
-            self._one()
+        for cycle in range(self._driver.cycles):
+            self._one(cycle + 1)
 
-    def _one(self):
+    def _one(self, cycle):
         driver = self._driver
         collect()
         start = blocks()
@@ -226,6 +256,7 @@ class Series:
         self._warned.append(driver.warnings.take())
         middle = blocks()
         frozen = driver.settle(self._last)
+        driver.mark(cycle)
         self._frozen.append(counts(frozen))
         del frozen
         own = blocks() - middle

@@ -18,7 +18,7 @@ _Socket = _socket_module.socket.__mro__[1]  # _socket.socket: says nothing when 
 _MODULES = sys.modules
 
 _HAVE_GC = 1 << 14  # Py_TPFLAGS_HAVE_GC
-_RANDOM = re.compile(r"tmp[a-z0-9_]{8}")
+_RANDOM = re.compile(r"[a-z0-9_]{8}$")
 _PATH_FILES = 20000  # entries of the directory of temporary files
 
 
@@ -47,8 +47,10 @@ class Names:
             path = path[:-10]
         for tmp in (self.tmp, "/tmp", "/var/tmp", "/dev/shm"):
             if path.startswith(tmp + "/"):
-                path = "$TMPDIR" + "/".join(
-                    self._random(p) for p in path[len(tmp):].split("/"))
+                path = path[len(tmp):]
+                # The runner numbers its directories, and names them after tests.
+                change = self.word if path.startswith("/pytest-of-") else self._random
+                path = "$TMPDIR" + "/".join(change(p) for p in path.split("/"))
                 break
         else:
             path = re.sub(r"\d{4,}", "*", path)
@@ -56,12 +58,16 @@ class Names:
 
     @staticmethod
     def _random(name):
-        name = re.sub(r"\d+", "*", _RANDOM.sub("tmp*", name))
+        """tempfile adds eight of [a-z0-9_], mkstemp() of C six letters and digits. Two names
+        that become one still count; one that becomes two looks like a leak."""
         stem, dot, ending = name.partition(".")
-        if re.search(r"[A-Za-z*_-]{6,}$", stem) and (
-                "*" in stem[:-1] or re.search(r"[a-z][A-Z]", stem)):
-            stem = "*"
-        return stem + dot + ending
+        if len(stem) >= 8 and _RANDOM.search(stem):
+            stem = stem[:-8] + "*"
+        elif re.search(r"[a-z0-9][A-Z]|[A-Z][0-9]|[a-z][0-9][a-z]", stem[-6:]):
+            stem = stem[:-6] + "*"
+        if re.search(r"^(?=.*[a-z])(?=.*[A-Z])\w{6}$", ending):
+            ending = "*"
+        return re.sub(r"\d+", "*", stem) + dot + re.sub(r"\d+", "*", ending)
 
     @staticmethod
     def word(name):
@@ -341,11 +347,16 @@ class Observer:
         _add_children(held, self.names)
         return held
 
-    def snapshot(self):
+    def outside(self):
+        """All of a snapshot but the objects."""
         held = self.running()
         _add_descriptors(held, self.names)
         _add_locks(held)
         _add_files(held, self.names)
+        return held
+
+    def snapshot(self):
+        held = self.outside()
         _add_objects(held)
         return held
 

@@ -19,6 +19,10 @@ class Places:
         below = self._below(path)
         return below is not None and not any(part in "/" + below for part in _LIBRARY)
 
+    @staticmethod
+    def is_runner(path):
+        return path.startswith(_OWN) or any(part in path for part in _RUNNERS)
+
     def _below(self, path):
         if path.startswith("<"):
             return None

@@ -63,7 +63,7 @@ def main():
         return status
 
     def one_pass():
-        if target in driver.unrepeatable:
+        if not driver.wants(target):
             return
         driver.begin(target)
         sys.argv = list(argv)

@@ -49,7 +49,8 @@ class _Plugin:
         return True
 
     def _run(self, session, item, following):
-        self._driver.begin(item.nodeid)
+        function = getattr(item, "function", None)
+        self._driver.begin(item.nodeid, getattr(function, "__code__", None))
         # The session stands for "nothing follows, but keep what is the session's".
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following or session)
 
@@ -63,7 +64,7 @@ class _Plugin:
                 raise session.Interrupted(session.shouldstop)
 
     def _pass(self, session):
-        items = [i for i in session.items if i.nodeid not in self._driver.unrepeatable and
+        items = [i for i in session.items if self._driver.wants(i.nodeid) and
                  self._outcomes.get(i.nodeid) == "passed"]
         for i, item in enumerate(items):
             self._reports = []

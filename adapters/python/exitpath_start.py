@@ -35,6 +35,7 @@ def claim():
     if text is None:
         return None
     settings = json.loads(text)
+    settings["mark"] = os.environ.pop("EXITPATH_CYCLE", None)
     path = os.environ.get("PYTHONPATH")
     if path is not None:
         rest = [p for p in path.split(os.pathsep) if p != HERE]

@@ -64,7 +64,7 @@ def _again(self, create, args, kwargs):
 def _pass(driver, suite, buffer):
     result = _Result(driver)
     result.buffer = True
-    _without(suite, driver.unrepeatable).run(result)
+    _wanted(suite, driver).run(result)
     for test, text in result.errors + result.failures:
         driver.drop(_name(test), str(text).strip().splitlines()[-1])
     del result.errors[:], result.failures[:]
@@ -74,11 +74,11 @@ def _name(test):
     return test.id() if hasattr(test, "id") else str(test)
 
 
-def _without(suite, dropped):
+def _wanted(suite, driver):
     if not isinstance(suite, unittest.BaseTestSuite):
         return suite
-    kept = [_without(t, dropped) for t in suite
-            if isinstance(t, unittest.BaseTestSuite) or _name(t) not in dropped]
+    kept = [_wanted(t, driver) for t in suite
+            if isinstance(t, unittest.BaseTestSuite) or driver.wants(_name(t))]
     return type(suite)(kept)
 
 
@@ -88,5 +88,6 @@ class _Result(unittest.TestResult):
         self._driver = driver
 
     def startTest(self, test):
-        self._driver.begin(_name(test))
+        method = getattr(test, getattr(test, "_testMethodName", ""), None)
+        self._driver.begin(_name(test), getattr(method, "__code__", None))
         super().startTest(test)
