@@ -8,7 +8,7 @@
  * clone3() gives ENOSYS, since its flags lie in memory: libc falls back to clone().
  *
  * An interpreter that is a zygote may do, beside that, what it needs to start an init:
- * clone3() and mount().
+ * clone() with new namespaces, and mount().
  */
 #include "sandbox/filter.h"
 
@@ -52,7 +52,7 @@ static const struct {
 	{"mount_setattr", EPERM},
 	{"setns", EPERM},
 	{"unshare", EPERM},
-	{"clone3", ENOSYS, true},
+	{"clone3", ENOSYS, false},
 	{"bpf", EPERM},
 	{"keyctl", EPERM},
 	{"add_key", EPERM},
@@ -216,7 +216,7 @@ static int add_rules(scmp_filter_ctx ctx, bool server)
 	for (size_t i = 0; i < ARRAY_SIZE(denied) && rc == 0; i++)
 		if (!server || !denied[i].server)
 			rc = deny(ctx, denied[i].name, denied[i].errnum);
-	if (rc == 0)
+	if (rc == 0 && !server)
 		rc = deny_namespaces(ctx);
 	if (rc == 0)
 		rc = deny_sockets(ctx);

@@ -252,6 +252,19 @@ static int start_watch(const struct message_request *req, struct failure *f)
 	return 0;
 }
 
+/* Out of memory, the kernel shall take the run, and not the zygote beside it. In the
+ * zygote's /proc, where the run's own is read-only. */
+static void prefer_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "1000", 4) < 0)
+		errno = 0; /* then it takes whom it takes */
+	close(fd);
+}
+
 static _Noreturn void in_child(const struct plan *p, const struct message_request *req,
 			       struct failure *f, inner_child_fn run_child)
 {
@@ -259,6 +272,7 @@ static _Noreturn void in_child(const struct plan *p, const struct message_reques
 		if (run_child) {
 			/* It closes what exec would: the command could speak for init. */
 			prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
+			prefer_oom();
 			run_child(req);
 		}
 		exec_search(req->argv, req->env);
@@ -299,7 +313,9 @@ static pid_t start_command(const struct plan *p, const struct message_request *r
 	pid_t pid;
 
 	if (run_child) {
-		pid = fork();
+		/* Of the memory that we are in with the server (zygote_loop.c); without
+		 * the locks of fork(), which stay taken when we are killed. */
+		pid = _Fork();
 	} else {
 		/* The child may change what f points to: vfork shares memory. */
 		pid = vfork();
@@ -309,19 +325,6 @@ static pid_t start_command(const struct plan *p, const struct message_request *r
 	if (pid < 0)
 		fail(f, "fork");
 	return pid;
-}
-
-/* Out of memory, the kernel shall take the run, and not the zygote beside it. In the
- * zygote's /proc: the run's own may be read-only. */
-static void prefer_oom(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, "1000", 4) < 0)
-		errno = 0; /* then it takes whom it takes */
-	close(fd);
 }
 
 static _Noreturn void wait_for_end(void)
@@ -381,11 +384,13 @@ _Noreturn void inner_init(const struct plan *p, const struct message_request *re
 	pid_t root = -1;
 	int io = -1;
 
+	f = (struct failure){0}; /* of the last run, in a server */
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	if (req->head.limits.disk) /* only who is dumpable may open it */
 		io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
 	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
-	prefer_oom();
+	if (!p->is_server) /* it would be the server's, too: the memory is */
+		prefer_oom();
 	if (make_mounts(p, req, &f) == 0)
 		confine(p, req, &f);
 	/* Where a change of credentials cleared it. */

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/close_range.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static struct {
 	int first; /* the interpreter and its options in argv */
 	int minor; /* of 3.MINOR */
 	unsigned long long loads;
+	jmp_buf own_stack, init_stack;
+	const struct message_request *request;
 } server;
 
 static struct {
@@ -274,7 +277,9 @@ static void close_all_but(int fd)
 	close_range(fd < SERVER_SOCKET ? SERVER_SOCKET : (unsigned)fd + 1, ~0U, 0);
 }
 
-static void run_child(const struct message_request *req)
+/* In the command's process, on the stack that the server had. Returns when the command
+ * is to be run anew. */
+static void run_command(const struct message_request *req)
 {
 	int argc = (int)req->head.argc, form;
 	const char *what;
@@ -300,6 +305,16 @@ static void run_child(const struct message_request *req)
 		run_module(what);
 	else
 		run_code(main, what);
+}
+
+/* init has a small stack of its own, and so had its child: the command shall have that
+ * of a process. The server has not left the frame of exitpath_serve(). */
+static void run_child(const struct message_request *req)
+{
+	if (setjmp(server.init_stack) == 0) {
+		server.request = req;
+		longjmp(server.own_stack, 1);
+	}
 }
 
 static void ready(const char *step, int errnum)
@@ -346,6 +361,10 @@ void exitpath_serve(prepare_fn prepare, int first, int minor)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	/* Once for all forks: there is nothing of Python between them. */
 	PyOS_BeforeFork();
+	if (setjmp(server.own_stack) != 0) { /* a command's process */
+		run_command(server.request);
+		longjmp(server.init_stack, 1);
+	}
 	ready("", 0);
 	inner_serve(p, SERVER_SOCKET, run_child);
 }

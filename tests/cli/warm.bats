@@ -113,6 +113,16 @@ print(hasattr(json, "X"), "planted" in sys.modules, "X" in os.environ, os.path.e
   [ "$(field verdict)" = oom ]
 }
 
+@test "warm: a run that is killed at any moment harms no other" {
+  for i in $(seq 150); do
+    jq -nc --argjson wall $((i % 10)) '{cmd: ["python3", "-c", "print(1)"], wall: ($wall + 1)}'
+    line python3 -c 'print("fine")'
+  done >lines
+  warm <lines
+  [ "$(field warm | sort -u)" = true ]
+  [ "$(field stdout | grep -cx fine)" -eq 150 ]
+}
+
 @test "warm: a killed interpreter is replaced, and what it ran is no verdict" {
   { line python3 -c 'import time; time.sleep(2)'; line python3 -c 'print("next")'; } >lines
   "$EXITPATH_BIN" run --batch lines --ordered --workers 1 --warm python >out &
