@@ -3,11 +3,10 @@
  * $EXITPATH_FAULT (abi/fault.h), which all of them map.
  *
  * Nearly every call is one of a stack that was seen before, so stacks are told apart
- * cheaply first: by return address and place of the frame. The whole stack is walked when
- * that pair is new, and again at its 2nd, 4th, 8th … occurrence: different callers may
- * leave the same pair. The walk decides about the key, and its times depend on nothing
- * but the calls of the process before: a run that records and one that fails a point see
- * the same keys.
+ * cheaply first, at a glance (unwind.c). The whole stack is walked when the glance is
+ * new, and again at its 2nd, 4th, 8th … occurrence: different stacks may look the same.
+ * The walk decides about the key, and its times depend on nothing but the calls of the
+ * process before: a run that records and one that fails a point see the same keys.
  *
  * Nothing here prints, allocates, or changes errno; what fails here fails open: without
  * the file, calls go on as if the library were not there.
@@ -28,9 +27,9 @@ enum { SLOTS = 1 << 16 };
 
 /* Of this process; a fork inherits them. Races cost a count, never a wrong key. */
 struct slot {
-	uint64_t pair;	/* 0: free */
-	uint64_t key;	/* of the last walk; 0: never a point */
-	uint32_t point; /* index in the map plus 1 */
+	uint64_t glance; /* 0: free */
+	uint64_t key;	 /* of the last walk; 0: never a point */
+	uint32_t point;	 /* index in the map plus 1 */
 	uint32_t count;
 };
 
@@ -207,16 +206,16 @@ static uint32_t point_of(uint64_t key, uint32_t call, const struct subject *s,
 
 /* ---- stacks ---- */
 
-static struct slot *slot_of(uint64_t pair)
+static struct slot *slot_of(uint64_t glance)
 {
 	for (uint32_t i = 0; i < 64; i++) {
-		struct slot *s = &slots[(pair + i) % SLOTS];
+		struct slot *s = &slots[(glance + i) % SLOTS];
 		uint64_t was = 0;
 
-		if (__atomic_load_n(&s->pair, __ATOMIC_RELAXED) == pair ||
-		    __atomic_compare_exchange_n(&s->pair, &was, pair, 0, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED) ||
-		    was == pair)
+		if (__atomic_load_n(&s->glance, __ATOMIC_RELAXED) == glance ||
+		    __atomic_compare_exchange_n(&s->glance, &was, glance, 0,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		    was == glance)
 			return s;
 	}
 	return NULL;
@@ -242,6 +241,7 @@ static void walk(struct slot *slot, uint32_t call, const struct subject *s)
 	uintptr_t stack[FAULT_FRAMES];
 	uint32_t n = fault_unwind(stack, FAULT_FRAMES);
 
+	fault_list_objects();
 	slot->key = n ? key_of(call, stack, n) : 0;
 	slot->point = 0;
 	if (slot->key && (map->mode == FAULT_RECORD || slot->key == map->key))
@@ -263,9 +263,9 @@ static int take_turn(void)
 	return 1;
 }
 
-static int fails(uint32_t call, const struct subject *s, uint64_t pair)
+static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 {
-	struct slot spare = {0}, *slot = slot_of(pair);
+	struct slot spare = {0}, *slot = slot_of(glance);
 	uint32_t count;
 
 	if (!slot)
@@ -291,8 +291,7 @@ static int wanted(uint32_t call)
 	       (map->call == UINT32_MAX || map->call == call);
 }
 
-int fault_decide(uint32_t call, const struct subject *s, const void *caller,
-		 const void *frame)
+int fault_decide(uint32_t call, const struct subject *s, const void *frame)
 {
 	int saved, error = 0;
 
@@ -301,7 +300,7 @@ int fault_decide(uint32_t call, const struct subject *s, const void *caller,
 	saved = errno;
 	busy = 1;
 	__atomic_fetch_add(&map->calls, 1, __ATOMIC_RELAXED);
-	if (fails(call, s, mix(mix(call + 1, (uintptr_t)caller), (uintptr_t)frame) | 1))
+	if (fails(call, s, mix(call + 1, fault_glance(frame)) | 1))
 		error = map->errnum ? map->errnum : first_errno[call];
 	/* As if the stream had failed: who looks at the end shall see it. */
 	if (error && s->kind == SUBJECT_STREAM && s->stream)
@@ -324,6 +323,7 @@ __attribute__((constructor)) static void fault_init(void)
 		syscall(SYS_close, fd);
 	}
 	if (at != MAP_FAILED && ((struct fault_map *)at)->magic == FAULT_MAGIC) {
+		fault_list_objects();
 		__atomic_fetch_add(&((struct fault_map *)at)->loaded, 1,
 				   __ATOMIC_RELAXED);
 		map = at;

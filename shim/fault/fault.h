@@ -19,9 +19,13 @@ struct subject {
 extern __thread int fault_within; /* libc is in a call of ours: no points */
 
 /* The errno that this call shall fail with; 0: it goes on. Keeps errno. */
-int fault_decide(uint32_t call, const struct subject *s, const void *caller,
-		 const void *frame);
+int fault_decide(uint32_t call, const struct subject *s, const void *frame);
 
+/* A number that differs between most stacks, and is the same for the same one: of the
+ * frame's place and of what looks like return addresses in the 96 words above it. */
+uint64_t fault_glance(const void *frame);
+/* The objects that are loaded now; before the first glance. */
+void fault_list_objects(void);
 /* The stack above the library: addresses within calls, innermost first. */
 uint32_t fault_unwind(uintptr_t *ret, uint32_t max);
 /* The object that holds the address, and the offset in it; *ret_path is cut to

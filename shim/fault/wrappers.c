@@ -96,7 +96,6 @@ static inline void *next_of(int call)
 		type(*real_) parameters = (type(*) parameters)next_of(CALL_##name);    \
 		const struct subject subject_ = what;                                  \
 		int error = fault_decide(CALL_##name, &subject_,                       \
-					 __builtin_return_address(0),                  \
 					 __builtin_frame_address(0));                  \
                                                                                        \
 		if (!error && how != NEST)                                             \

@@ -3,7 +3,7 @@ load common
 
 # program NAME [FLAG…]: ./t from tests/programs/fault_NAME.c, in a repository.
 program() {
-  [ -d .git ] || make_repo
+  [ "$PWD" = "$BATS_TEST_TMPDIR/repo" ] || make_repo
   local name=$1
   shift
   ${CC:-gcc} -g -O1 -Wno-unused-result "$@" -o t "$EXITPATH_ROOT/tests/programs/fault_$name.c" -pthread
