@@ -50,6 +50,7 @@ static json_t *limits_json(const struct limits *l)
 
 static json_t *lifecycle_json(const struct lifecycle *l)
 {
+	CLEANUP_FREE char *server = server_public(l->pg);
 	json_t *j = json_object();
 
 	put(j, "name", l->name);
@@ -63,6 +64,7 @@ static json_t *lifecycle_json(const struct lifecycle *l)
 	json_object_set_new(j, "limits", limits_json(&l->limits));
 	put(j, "network", network_name(l->network));
 	json_put_bool(j, "repairs", l->repairs);
+	put(j, "pg", server);
 	return j;
 }
 

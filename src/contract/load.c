@@ -53,6 +53,23 @@ static int read_network(const struct reader *r, const struct key *k,
 	return 0;
 }
 
+/* The URL itself, or the name of the variable that has it: a password in a contract is in
+ * the repository. */
+static int read_server(const struct reader *r, const struct key *k,
+		       const struct yaml *value, void *into)
+{
+	if (read_check(r, value, YAML_STRING, k->name) < 0)
+		return -1;
+	if (server_url_refused(value->text)) {
+		yaml_error(value, r->name, r->err, "%s %s", k->name,
+			   server_url_refused(value->text));
+		err_hint(r->err, "pg: postgresql:///NAME?host=/run/postgresql, or "
+				 "pg: $DATABASE_URL");
+		return -1;
+	}
+	return read_text(r, k, value, into);
+}
+
 static int read_detector(const struct reader *r, const struct yaml *item, void *into)
 {
 	struct strv *detectors = into;
@@ -101,6 +118,7 @@ static const struct key lifecycle_keys[] = {
 	{"limits", read_limits},
 	{"network", read_network},
 	{"repairs", read_bool, FIELD(repairs)},
+	{"pg", read_server, FIELD(pg)},
 };
 #undef FIELD
 static const struct keys lifecycle_table = {"a lifecycle", lifecycle_keys,

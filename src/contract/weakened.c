@@ -95,6 +95,8 @@ static void compare_lifecycle(const struct lifecycle *old, const struct lifecycl
 			      struct strv *lines)
 {
 	CLEANUP_FREE char *command = xasprintf("lifecycle %s: command", old->name);
+	CLEANUP_FREE char *server = xasprintf("lifecycle %s: pg", old->name);
+	CLEANUP_FREE char *had = server_public(old->pg), *has = server_public(new->pg);
 
 	compare_text(command, old->command, new->command, lines);
 	if (new->cycles < old->cycles)
@@ -110,6 +112,7 @@ static void compare_lifecycle(const struct lifecycle *old, const struct lifecycl
 		strv_addf(lines, "lifecycle %s: fewer detectors: %s, was %s", old->name,
 			  now, before);
 	}
+	compare_text(server, had, has, lines);
 	if (new->repairs && !old->repairs)
 		strv_addf(lines, "lifecycle %s: `repairs` is set", old->name);
 	if (new->network > old->network)

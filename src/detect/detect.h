@@ -26,6 +26,8 @@ struct detect_run {
 	bool precise; /* whole stacks, whatever they cost: the engine measures again
 			 with it when a leak has no frame of the project */
 	unsigned warmup, cycles; /* of the lifecycle */
+	bool within;	    /* all cycles pass inside of this run */
+	const char *server; /* URL of the lifecycle's database server; NULL: none */
 	unsigned
 		cycle; /* collect() of an inside detector: which, from 0, warm-up first */
 	void *state; /* the detector's own, made by prepare, freed by the last collect */
@@ -40,6 +42,11 @@ struct detector {
 	 * deadline of all; then collect() is called for every cycle in turn, and reports
 	 * what that cycle added and still holds. Such a detector wraps. */
 	bool inside;
+	/* Its adapter tells of each cycle (detect/pg_watch.h). */
+	bool marks;
+	/* Looks at the server that the lifecycle names, and has no use without. It joins
+	 * the run of a detector that tells of its cycles, else those that are shared. */
+	bool server;
 	/* Is it worth a run, when the user named no detector? dir: the command's working
 	 * directory. NULL: always. */
 	bool (*fits)(const struct strv *argv, const char *dir);
@@ -47,6 +54,8 @@ struct detector {
 	const char *install; /* how to get what is missing, for doctor */
 	/* Is what it needs on this machine, and which version. */
 	int (*probe)(char **ret_version, struct err *err);
+	/* Of a server: can that one be reached, and its version. */
+	int (*reach)(const char *server, char **ret_version, struct err *err);
 	/* Changes argv, env, watch of the spec before the run. */
 	int (*prepare)(struct detect_run *run, struct run_spec *spec, struct err *err);
 	/* Reads the reports after the run; frees run->state; ret is zeroed before. An

@@ -326,6 +326,7 @@ const struct detector detector_python = {
 	.summary = "connections, sockets, threads, memory … of pytest and unittest",
 	.wraps = true,
 	.inside = true,
+	.marks = true,
 	.fits = python_fits,
 	.heap = true,
 	.install = "apt-get install python3; tests that run under pytest or unittest",

@@ -10,6 +10,7 @@ extern const struct detector detector_go;
 extern const struct detector detector_ledger;
 extern const struct detector detector_lsan;
 extern const struct detector detector_node;
+extern const struct detector detector_pg;
 extern const struct detector detector_python;
 extern const struct detector detector_valgrind;
 
@@ -19,6 +20,7 @@ const struct detector *const detectors[] = {
 	&detector_python,
 	&detector_valgrind,
 	&detector_node,
+	&detector_pg,
 	&detector_ledger,
 	NULL,
 };

@@ -84,6 +84,12 @@ static int examine(const struct detector *d, bool sandboxed, struct doctor_row *
 		row->install = xstrdup(*why.hint ? why.hint : d->install);
 		return 0;
 	}
+	if (d->server) {
+		row->detail = xstrdup("it takes a server to prove it, which a lifecycle "
+				      "names");
+		row->install = xstrdup(d->install);
+		return 0;
+	}
 	dir = make_temp_dir(scratch_parent(), "exitpath-doctor", err);
 	if (!dir)
 		return -1;

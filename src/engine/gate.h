@@ -22,6 +22,7 @@ struct gate_opts {
 	const char *base, *candidate;
 	const char *setup, *suite;
 	const char *detectors; /* "lsan,ledger" */
+	const char *pg;	       /* --pg URL */
 	const char *only;      /* --lifecycle NAME */
 	int warmup, cycles;    /* -1: not given */
 	uint64_t timeout_ms;

@@ -23,7 +23,7 @@ static int refuse(const char *path, const char *why, struct err *err)
 }
 
 /* Why a path of the contract cannot be shown, as far as only this machine can tell. */
-static const char *expose_refused(const struct session *s, const char *path)
+const char *isolation_refused(const struct session *s, const char *path)
 {
 	static const char *const own[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/sys"};
 	const char *home = getenv("HOME");
@@ -57,9 +57,9 @@ static int expose_one(struct session *s, const char *path, struct err *err)
 		err_hint(err, "take it out of the contract, or make it");
 		return -1;
 	}
-	why = expose_refused(s, full);
+	why = isolation_refused(s, full);
 	if (!why)
-		why = expose_refused(s, real);
+		why = isolation_refused(s, real);
 	if (why)
 		return refuse(path, why, err);
 	sandbox_add_view(&s->exposed, real, full, VIEW_READ);

@@ -12,6 +12,8 @@ bool session_sandboxed(const struct session *s);
 /* Resolves the contract's `expose`, and sees whether a sandbox can be had, before
  * anything runs. ERR_USAGE, ERR_ENVIRONMENT. */
 int isolation_open(struct session *s, struct err *err);
+/* Why this path of the machine cannot be shown to runs, or NULL. */
+const char *isolation_refused(const struct session *s, const char *path);
 /* Sets st->views, when st->checkout has come. */
 int isolation_add_checkout(struct session *s, struct side_state *st, struct err *err);
 

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "engine/server.h"
 #include "verdict/verdict.h"
 
 #include <string.h>
@@ -25,11 +26,14 @@ static void add_harness_error(struct session *s, const struct lifecycle *l,
 static void group_add(struct session *s, const struct lifecycle *l, struct group *g,
 		      const struct detector *d)
 {
+	CLEANUP_FREE char *server = d->server ? server_of(l) : NULL;
 	struct err why = {0};
+	int rc = server ? d->reach(server, &g->version[g->n], &why)
+			: d->probe(&g->version[g->n], &why);
 
-	if (d->probe(&g->version[g->n], &why) == 0)
+	if (rc == 0)
 		g->detector[g->n++] = d;
-	else if (g->required)
+	else if (g->required || server)
 		add_harness_error(
 			s, l, d->name,
 			xasprintf("detector %s does not work on this machine: %s",
@@ -45,6 +49,8 @@ static bool fits(const struct session *s, const struct lifecycle *l,
 	CLEANUP_FREE char *tree = path_join(repo_top(s->repo), s->prefix);
 	const char *checkout = s->side[SIDE_BASE].cwd;
 
+	if (d->server)
+		return l->pg != NULL;
 	if (l->detectors.n || !d->fits)
 		return true;
 	lifecycle_argv(l, &argv);
@@ -52,16 +58,16 @@ static bool fits(const struct session *s, const struct lifecycle *l,
 	return d->fits(&argv, checkout ? checkout : tree);
 }
 
-/* Measures the detectors of list[] whose `wraps` is as said, in one group. */
+/* Measures the detectors of list[] that fit in one group. */
 static int measure_together(struct session *s, const struct lifecycle *l,
-			    const struct detector *const *list, size_t n, bool wraps,
+			    const struct detector *const *list, size_t n,
 			    bool *ret_base_ok, struct err *err)
 {
 	struct group g = {.required = l->detectors.n > 0};
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (list[i]->wraps == wraps && fits(s, l, list[i]))
+		if (fits(s, l, list[i]))
 			group_add(s, l, &g, list[i]);
 	if (g.n)
 		rc = measure_group(s, l, &g, ret_base_ok, err);
@@ -111,23 +117,56 @@ static bool worthwhile(const struct session *s, const struct lifecycle *l,
 	return l->detectors.n || (base_ok && !(d->heap && heap_checked(s, l)));
 }
 
+/* In whose runs one looks at the server: those that tell of their cycles, or NULL. */
+static const struct detector *host_of(const struct session *s, const struct lifecycle *l,
+				      const struct detector *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i]->marks && fits(s, l, list[i]))
+			return list[i];
+	return NULL;
+}
+
+/* The detector at list[i] that wraps the command, and what joins its runs. */
+static int measure_wrapping(struct session *s, const struct lifecycle *l,
+			    const struct detector *const *list, size_t n, size_t i,
+			    bool *ret_base_ok, struct err *err)
+{
+	const struct detector *together[MAX_DETECTORS] = {list[i]};
+	bool host = host_of(s, l, list, n) == list[i];
+	size_t m = 1;
+
+	for (size_t k = 0; host && k < n; k++)
+		if (list[k]->server)
+			together[m++] = list[k];
+	return measure_together(s, l, together, m, ret_base_ok, err);
+}
+
 /* Those that share a run first, then each that wraps the command in runs of its own. */
 static int measure_detectors(struct session *s, const struct lifecycle *l,
 			     struct err *err)
 {
-	const struct detector *list[MAX_DETECTORS];
-	bool named = l->detectors.n > 0, base_ok = true;
-	size_t n = 0;
+	const struct detector *list[MAX_DETECTORS], *shared[MAX_DETECTORS] = {0};
+	bool named = l->detectors.n > 0, base_ok = true, host;
+	size_t n = 0, m = 0;
 	int rc;
 
 	if (choose(l, list, &n, err) < 0)
 		return -1;
-	rc = measure_together(s, l, list, n, false, &base_ok, err);
+	host = host_of(s, l, list, n) != NULL;
+	for (size_t i = 0; i < n; i++)
+		if (!list[i]->wraps && !list[i]->server)
+			shared[m++] = list[i];
+	/* They look on beside whatever else watches. */
+	for (size_t i = 0; i < n && !host; i++)
+		if (list[i]->server)
+			shared[m++] = list[i];
+	rc = measure_together(s, l, shared, m, &base_ok, err);
 	if (rc < 0)
 		return -1;
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (list[i]->wraps && worthwhile(s, l, list[i], base_ok))
-			rc = measure_together(s, l, &list[i], 1, true, &base_ok, err);
+			rc = measure_wrapping(s, l, list, n, i, &base_ok, err);
 	if (rc == 0 && base_ok && !named && !heap_checked(s, l))
 		strv_addf(&s->result->warnings,
 			  "%s: no detector watched the heap: build with "

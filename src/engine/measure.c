@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "contract/load.h"
 #include "engine/isolation.h"
+#include "engine/server.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -109,6 +110,8 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 			.precise = m->precise,
 			.warmup = m->lifecycle->warmup,
 			.cycles = m->lifecycle->cycles,
+			.within = m->group->detector[0]->inside,
+			.server = m->server,
 		};
 		if (m->group->detector[i]->prepare(&m->run[i], spec, err) < 0) {
 			unprepare(m, i);
@@ -143,6 +146,8 @@ static int measure_next(void *ctx, struct run_spec *spec, struct err *err)
 	spec->limits = m->lifecycle->limits;
 	spec->sandbox =
 		session_sandbox(s, m->side, m->dir, m->lifecycle->network, &m->sandbox);
+	if (spec->sandbox && server_show(s, m->lifecycle, &m->sandbox, err) < 0)
+		return -1;
 	spec->timeout_ms = m->lifecycle->timeout_ms;
 	session_env(s, m->side, m->tmpdir, &spec->env);
 	return prepare(m, spec, err);
@@ -200,14 +205,14 @@ static int collect(struct measurement *m, size_t i, size_t cycle,
 static int measure_done(void *ctx, const struct run_result *r, struct err *err)
 {
 	struct measurement *m = ctx;
+	bool inside = m->group->detector[0]->inside;
 	size_t first = m->next++;
 	int rc = 0;
 
 	m->duration_us += r->wall_us;
 	session_note_run(m->session, r);
 	for (size_t i = 0; i < m->group->n; i++) {
-		size_t last = m->group->detector[i]->inside ? all_cycles(m->lifecycle) - 1
-							    : first;
+		size_t last = inside ? all_cycles(m->lifecycle) - 1 : first;
 
 		for (size_t k = first; k <= last; k++)
 			if (collect(m, i, k, r, rc == 0 ? err : NULL) < 0)
@@ -233,6 +238,7 @@ void measurement_init(struct measurement *m, struct session *s, const struct lif
 		.lifecycle = l,
 		.group = g,
 		.side = side,
+		.server = server_of(l),
 		.total = g->detector[0]->inside ? 1 : all_cycles(l),
 	};
 	for (size_t i = 0; i < g->n; i++) {
@@ -255,6 +261,7 @@ void measurement_release(struct measurement *m)
 	sandbox_release(&m->sandbox);
 	free(m->dir);
 	free(m->tmpdir);
+	free(m->server);
 }
 
 /*
@@ -270,6 +277,7 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 		"PATH",		"LD_PRELOAD",	 "LD_LIBRARY_PATH", "ASAN_OPTIONS",
 		"LSAN_OPTIONS", "UBSAN_OPTIONS", "VALGRIND_OPTS"};
 	CLEANUP_FREE char *names = group_names(g);
+	CLEANUP_FREE char *url = server_of(l), *server = server_public(url);
 	CLEANUP_FREE char *how = xasprintf("%lu %u", (unsigned long)geteuid(),
 					   s->same ? 1 : s->opts->jobs);
 	struct contract unnamed = s->contract; /* shallow: for its digest alone */
@@ -286,6 +294,7 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 	sha256_add_field(h, l->name);
 	sha256_add_field(h, names);
 	sha256_add_field(h, how);
+	sha256_add_field(h, server);
 	sha256_add_field(h, isolation_name(s->opts->isolation));
 	for (size_t k = 0; k < ARRAY_SIZE(steering); k++)
 		sha256_add_field(h, getenv(steering[k]));

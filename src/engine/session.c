@@ -8,6 +8,7 @@
 #include "detect/detect.h"
 #include "detect/report_file.h"
 #include "engine/isolation.h"
+#include "engine/server.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -229,6 +230,7 @@ static int apply_flags(struct session *s, struct err *err)
 		if (o->timeout_ms)
 			l->timeout_ms = o->timeout_ms;
 		l->repairs = l->repairs || o->repairs;
+		replace(&l->pg, o->pg);
 		if (o->detectors) {
 			strv_release(&l->detectors);
 			if (split_names(o->detectors, &l->detectors, err) < 0)
@@ -357,7 +359,7 @@ int session_open(struct session *s, const struct gate_opts *opts, struct result 
 	describe(s);
 	if (compare_contracts(s, err) < 0)
 		return -1;
-	if (isolation_open(s, err) < 0)
+	if (server_check(s, err) < 0 || isolation_open(s, err) < 0)
 		return -1;
 	s->scratch = scratch_make(s->repo, err);
 	if (!s->scratch)
@@ -447,6 +449,7 @@ void session_add_file(struct buf *out, const char *path, size_t cap)
 char *session_reproduce(const struct session *s)
 {
 	const struct gate_opts *o = s->opts;
+	CLEANUP_FREE char *server = server_public(o->pg);
 	CLEANUP(strv) struct strv v = {0};
 
 	strv_add(&v, "exitpath");
@@ -461,6 +464,7 @@ char *session_reproduce(const struct session *s)
 		{"--store", o->store},	  {"--contract", o->contract},
 		{"--lifecycle", o->only}, {"--setup", o->setup},
 		{"--suite", o->suite},	  {"--detector", o->detectors},
+		{"--pg", server},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (!texts[i].value)

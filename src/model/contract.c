@@ -1,9 +1,85 @@
 #include "model/contract.h"
 
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Its parameters, without those that are or name secrets. */
+static void add_public(struct buf *b, const char *parameters)
+{
+	const char *before = "?";
+
+	for (const char *p = parameters; *p;) {
+		size_t len = strcspn(p, "&"), name = strcspn(p, "=&");
+		CLEANUP_FREE char *key = xstrndup(p, name);
+
+		if (!strstr(key, "password") && strcmp(key, "passfile") != 0 &&
+		    strcmp(key, "sslkey") != 0) {
+			buf_addf(b, "%s%.*s", before, (int)len, p);
+			before = "&";
+		}
+		p += len + (p[len] == '&');
+	}
+}
+
+char *server_public(const char *url)
+{
+	const char *start = url ? strstr(url, "://") : NULL, *at, *colon, *query;
+	struct buf b = {0};
+	size_t len;
+
+	if (!start)
+		return xstrdup(url);
+	start += 3;
+	query = strchr(start, '?');
+	len = query ? (size_t)(query - start) : strlen(start);
+	/* A password that is not escaped may have an @ itself. */
+	at = memrchr(start, '@', len);
+	colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL;
+	if (colon) {
+		buf_add(&b, url, (size_t)(colon - url));
+		buf_add(&b, at, (size_t)(start + len - at));
+	} else {
+		buf_add(&b, url, (size_t)(start + len - url));
+	}
+	if (query)
+		add_public(&b, query + 1);
+	return buf_detach(&b);
+}
+
+char *server_variable(const char *text)
+{
+	bool braces = text[0] == '$' && text[1] == '{';
+	const char *name = text + 1 + braces;
+	size_t len = 0;
+
+	if (text[0] != '$')
+		return NULL;
+	while (isalnum((unsigned char)name[len]) || name[len] == '_')
+		len++;
+	if (!len || isdigit((unsigned char)name[0]) ||
+	    strcmp(name + len, braces ? "}" : "") != 0)
+		return NULL;
+	return xstrndup(name, len);
+}
+
+const char *server_url_refused(const char *text)
+{
+	CLEANUP_FREE char *variable = server_variable(text);
+
+	if (variable || !strncmp(text, "postgresql://", 13) ||
+	    !strncmp(text, "postgres://", 11))
+		return NULL;
+	return "must be a URL postgresql://… or the name of a variable that has one";
+}
+
 void lifecycle_release(struct lifecycle *l)
 {
 	free(l->name);
 	free(l->command);
+	free(l->pg);
 	strv_release(&l->argv);
 	strv_release(&l->detectors);
 	*l = (struct lifecycle){0};

@@ -28,6 +28,7 @@ struct lifecycle {
 	uint64_t timeout_ms;
 	struct limits limits;
 	enum network network; /* none or loopback */
+	char *pg; /* URL of a PostgreSQL server, or $NAME that has it; NULL: none */
 	bool repairs;	      /* the patch is meant to repair a leak: base must leak */
 };
 
@@ -55,6 +56,12 @@ struct contract {
 	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
 };
 
+/* The URL without passwords. The caller frees; NULL stays NULL. */
+char *server_public(const char *url);
+/* Why this cannot be a lifecycle's `pg`, or NULL. */
+const char *server_url_refused(const char *text);
+/* The variable that text names as $NAME or ${NAME}, or NULL. The caller frees. */
+char *server_variable(const char *text);
 void lifecycle_release(struct lifecycle *l);
 void contract_release(struct contract *c);
 DEFINE_CLEANUP(contract)

@@ -146,6 +146,7 @@ static bool is_handle(enum resource r)
 {
 	return r == RESOURCE_FD || r == RESOURCE_SOCKET || r == RESOURCE_LOCK ||
 	       r == RESOURCE_DB_CONNECTION || r == RESOURCE_POOL_SLOT ||
+	       r == RESOURCE_PG_SESSION || r == RESOURCE_PG_TRANSACTION ||
 	       r == RESOURCE_SESSION || r == RESOURCE_EVENT_LOOP ||
 	       r == RESOURCE_UNCLOSED;
 }

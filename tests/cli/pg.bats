@@ -1,0 +1,112 @@
+# The detector pg, against a PostgreSQL server of the tests' own: a private directory, no TCP.
+load common
+bats_require_minimum_version 1.5.0
+
+PG_BIN=/usr/lib/postgresql/15/bin
+
+# PostgreSQL refuses to be root.
+as_server() {
+  if [ "$(id -u)" = 0 ]; then
+    setpriv --reuid postgres --regid postgres --clear-groups "$@"
+  else
+    "$@"
+  fi
+}
+
+setup_file() {
+  [ -x "$PG_BIN/initdb" ] || skip "no PostgreSQL 15"
+  # A socket's path has at most 107 bytes.
+  PG_DIR=$(mktemp -d /tmp/pg.XXXXXX)
+  export PG_DIR URL="postgresql://postgres@/postgres?host=$PG_DIR/socket"
+  chmod 755 "$PG_DIR" # the sandbox has no more rights than an ordinary user
+  mkdir "$PG_DIR/data" "$PG_DIR/socket"
+  [ "$(id -u)" != 0 ] || chown -R postgres "$PG_DIR"
+  cd /
+  as_server "$PG_BIN/initdb" -D "$PG_DIR/data" -A trust -U postgres --no-sync >/dev/null
+  as_server "$PG_BIN/pg_ctl" -D "$PG_DIR/data" -s -w -l "$PG_DIR/log" \
+    -o "-k $PG_DIR/socket -c listen_addresses='' -c fsync=off" start 3>&-
+}
+
+teardown_file() {
+  [ -n "${PG_DIR-}" ] || return 0
+  cd /
+  as_server "$PG_BIN/pg_ctl" -D "$PG_DIR/data" -s -m immediate stop
+  rm -rf "$PG_DIR"
+}
+
+# A repository whose tag base closes its session, and whose tag candidate leaves HOW.
+make_client() {
+  make_repo
+  cp "$EXITPATH_ROOT/tests/programs/pg_session.c" .
+  echo client >.gitignore
+  echo CLOSED >how && commit_all base && git tag base
+  echo "$1" >how && git commit -q --allow-empty -am "$1" && git tag candidate
+}
+
+# pg_case HOW STATUS [REGEX…]
+pg_case() {
+  local how=$1 expected=$2 pattern
+  shift 2
+  make_client "$how"
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" \
+    --setup 'gcc -I/usr/include/postgresql -DHOW=$(cat how) -o client pg_session.c -lpq' \
+    --detector pg --warmup 0 --cycles 2 --quiet --json -- ./client "$URL"
+  if [ "$status" -ne "$expected" ]; then
+    echo "exit status $status, expected $expected" "$output" "$stderr"
+    return 1
+  fi
+  for pattern; do
+    grep -Eq -- "$pattern" <<<"$output" || { echo "no match for: $pattern"; return 1; }
+  done
+}
+
+@test "pg: sessions that are closed are clean" {
+  pg_case CLOSED 0 '"outcome": *"clean"'
+}
+
+@test "pg: a transaction left open is a leak, named without its literals" {
+  pg_case IN_TRANSACTION 20 'idle in transaction for .* after CREATE TEMP TABLE t AS SELECT \?'
+  ! grep -q secret <<<"$output"
+}
+
+@test "pg: an idle session left open is a leak" {
+  pg_case IDLE 20 'pg_session'
+}
+
+@test "pg: a query that runs on after its client is a leak, and is ended" {
+  pg_case ACTIVE 20 'pg_orphan' 'active for .*SELECT pg_sleep\(\?\)'
+  run psql "$URL" -Atc "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(100)'"
+  [ "$output" = 0 ]
+}
+
+@test "pg: a run that opens no session is not clean" {
+  make_client CLOSED
+  fails_with 50 "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" \
+    --detector pg --cycles 1 --quiet -- /bin/true
+  [[ $output = *"opened no session"* ]]
+}
+
+@test "pg: a server that cannot be reached is not clean" {
+  make_client CLOSED
+  mkdir "$BATS_TEST_TMPDIR/none"
+  fails_with 50 "$EXITPATH_BIN" leak --base base --candidate candidate --detector pg --quiet \
+    --pg "postgresql:///x?host=$BATS_TEST_TMPDIR/none" --cycles 1 -- /bin/true
+  [[ $output = *"cannot be reached"* ]]
+}
+
+@test "pg: a sandboxed run has no network to reach a server by" {
+  needs_sandbox
+  make_client CLOSED
+  fails_with 2 "$EXITPATH_BIN" leak --base base --candidate candidate --detector pg --quiet \
+    --pg "postgresql://u:pw@localhost/x" --cycles 1 -- /bin/true
+  [[ $output = *"Unix socket"* ]]
+  [[ $output != *pw* ]]
+}
+
+@test "pg: the sandbox shows the directory of the socket and nothing beside it" {
+  needs_sandbox
+  make_client CLOSED
+  fails_with 50 "$EXITPATH_BIN" leak --base base --candidate candidate --detector pg --json --quiet \
+    --pg "$URL" --cycles 1 -- sh -c "test -S $PG_DIR/socket/.s.PGSQL.5432 && ! test -e $PG_DIR/data"
+  [[ $output = *"opened no session"* ]]
+}
