@@ -110,3 +110,28 @@ pg_case() {
     --pg "$URL" --cycles 1 -- sh -c "test -S $PG_DIR/socket/.s.PGSQL.5432 && ! test -e $PG_DIR/data"
   [[ $output = *"opened no session"* ]]
 }
+
+# service STATEMENT: a function of a service, which ends with it.
+service() {
+  printf 'import psycopg2\nURL = "%s"\nkept = []\n\n\ndef work():\n    c = psycopg2.connect(URL)\n    c.cursor().execute("select 1")\n    %s\n' \
+    "$URL" "$1" >svc.py
+}
+
+@test "pg: what each cycle of one process leaves in a transaction, beside the detector python" {
+  /usr/bin/python3 -c 'import psycopg2, pytest' 2>/dev/null || skip "no psycopg2 or pytest"
+  make_repo
+  printf 'import svc\n\n\ndef test_work():\n    svc.work()\n' >test_svc.py
+  service 'c.commit(); c.close()'
+  commit_all base && git tag base
+  service 'kept.append(c)'
+  git commit -qam candidate && git tag candidate
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" \
+    --detector python,pg --warmup 1 --cycles 3 --quiet -- /usr/bin/python3 -m pytest -q
+  [ "$status" -eq 20 ]
+  grep -q 'idle in transaction .*select ?' <<<"$(tr '\n' ' ' <<<"$output")"
+  grep -q '1 connection (psycopg2 connection, in a transaction)' <<<"$output"
+  [ "$(grep -c 'candidate  1 1 1' <<<"$output")" -eq 2 ]
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate base --pg "$URL" \
+    --detector python,pg --warmup 1 --cycles 3 --quiet -- /usr/bin/python3 -m pytest -q
+  [ "$status" -eq 0 ]
+}
