@@ -22,6 +22,7 @@ bench: build
 corpus: build
 	@MIRROR="$(MIRROR)" tests/corpus/run
 	@MIRROR="$(MIRROR)" tests/corpus/faults/run
+	@MIRROR="$(MIRROR)" tests/corpus/pg/run
 
 install: build
 	@meson configure build/release --prefix="$(PREFIX)"
