@@ -274,8 +274,11 @@ static void reuse_key(const struct session *s, const struct lifecycle *l,
 {
 	/* What of the environment decides about what is run and what is reported. */
 	static const char *const steering[] = {
-		"PATH",		"LD_PRELOAD",	 "LD_LIBRARY_PATH", "ASAN_OPTIONS",
-		"LSAN_OPTIONS", "UBSAN_OPTIONS", "VALGRIND_OPTS"};
+		"PATH",		  "HOME",	    "LD_PRELOAD",    "LD_LIBRARY_PATH",
+		"ASAN_OPTIONS",	  "LSAN_OPTIONS",   "UBSAN_OPTIONS", "VALGRIND_OPTS",
+		"GOFLAGS",	  "GOTOOLCHAIN",    "GOEXPERIMENT",  "GODEBUG",
+		"NODE_OPTIONS",	  "NODE_PATH",	    "PYTHONPATH",    "PYTHONHASHSEED",
+		"PYTHONWARNINGS", "PYTEST_ADDOPTS", "VIRTUAL_ENV",   "PYTHONHOME"};
 	CLEANUP_FREE char *names = group_names(g);
 	CLEANUP_FREE char *url = server_of(l), *server = server_public(url);
 	CLEANUP_FREE char *how = xasprintf("%lu %u", (unsigned long)geteuid(),
