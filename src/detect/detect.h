@@ -26,8 +26,8 @@ struct detect_run {
 	bool precise; /* whole stacks, whatever they cost: the engine measures again
 			 with it when a leak has no frame of the project */
 	unsigned warmup, cycles; /* of the lifecycle */
-	bool within;	    /* all cycles pass inside of this run */
-	const char *server; /* URL of the lifecycle's database server; NULL: none */
+	bool within;		 /* all cycles pass inside of this run */
+	const char *server;	 /* URL of the lifecycle's database server; NULL: none */
 	unsigned
 		cycle; /* collect() of an inside detector: which, from 0, warm-up first */
 	void *state; /* the detector's own, made by prepare, freed by the last collect */

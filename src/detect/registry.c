@@ -15,14 +15,8 @@ extern const struct detector detector_python;
 extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
-	&detector_lsan,
-	&detector_go,
-	&detector_python,
-	&detector_valgrind,
-	&detector_node,
-	&detector_pg,
-	&detector_ledger,
-	NULL,
+	&detector_lsan, &detector_go, &detector_python, &detector_valgrind,
+	&detector_node, &detector_pg, &detector_ledger, NULL,
 };
 
 const struct detector *detector_find(const char *name)

@@ -101,8 +101,8 @@ static int judge(struct session *s, struct measurement m[2], size_t i, struct at
 			.today = date,
 			.attempt = a->number,
 			.max_attempts = MAX_ATTEMPTS,
-			.required = m[0].group->required ||
-				    m[0].group->detector[i]->server,
+			.required =
+				m[0].group->required || m[0].group->detector[i]->server,
 			.earlier = a->earlier[i],
 		},
 		&c, &skip);

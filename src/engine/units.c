@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_COUNT INT64_C(1000000000) /* processes, descriptors: more than any machine \
-				       */
+#define MAX_COUNT                                                            \
+	INT64_C(1000000000) /* processes, descriptors: more than any machine \
+			     */
 
 int units_duration(const char *text, const char *what, uint64_t *ret_ms, struct err *err)
 {

@@ -28,8 +28,8 @@ struct lifecycle {
 	uint64_t timeout_ms;
 	struct limits limits;
 	enum network network; /* none or loopback */
-	char *pg; /* URL of a PostgreSQL server, or $NAME that has it; NULL: none */
-	bool repairs;	      /* the patch is meant to repair a leak: base must leak */
+	char *pg;     /* URL of a PostgreSQL server, or $NAME that has it; NULL: none */
+	bool repairs; /* the patch is meant to repair a leak: base must leak */
 };
 
 struct suppression {

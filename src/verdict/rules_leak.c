@@ -48,8 +48,7 @@ static char *remedy(const struct leak *l)
 	const char *target = strchr(l->signature, '|');
 
 	target = target ? strchr(target + 1, '|') : NULL;
-	if (leak_lasting(l) || l->nframes || !target ||
-	    !is_narrow(target + 1))
+	if (leak_lasting(l) || l->nframes || !target || !is_narrow(target + 1))
 		return xstrdup(release);
 	return xasprintf("%s; what is held on purpose needs a suppression in the "
 			 "contract, reviewed and owned: %s:%s",
