@@ -282,7 +282,9 @@ class Series:
                      for frozen, level, before in zip(
                          self._frozen, self._levels[1:], self._levels)]
             if steady(freed):
-                found.append(Leak(key[0], key[1], freed, growth=False,
+                # What waits in a pool for an engine that is garbage is common; what was
+                # taken out of it and not given back is a leak by itself.
+                found.append(Leak(key[0], key[1], freed, growth=key[0] == "pool_slot",
                                   released_by_gc=True))
         for what in sorted({key[0] for warned in self._warned for key in warned}):
             units = [sum(n for key, n in warned.items() if key[0] == what)

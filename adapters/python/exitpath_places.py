@@ -7,17 +7,22 @@ _RUNNERS = ("/_pytest/", "/pluggy/", "/unittest/", "/pytest/__main__.py", "/runp
             "/pytest_asyncio/", "/concurrent/futures/thread.py", "/threading.py")
 _LIBRARY = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/.nox/")
 MOST_FRAMES = 25
+_LIBRARY_FRAMES = 3
 
 
 class Places:
     def __init__(self, root):
         self._root = root.rstrip("/") + "/"
         self._cwd = os.getcwd()
-        self._files = {}
+        self._files, self._project = {}, {}
 
     def is_project(self, path):
-        below = self._below(path)
-        return below is not None and not any(part in "/" + below for part in _LIBRARY)
+        known = self._project.get(path)
+        if known is None:
+            below = self._below(path)
+            known = self._project[path] = below is not None and not any(
+                part in "/" + below for part in _LIBRARY)
+        return known
 
     @staticmethod
     def is_runner(path):
@@ -34,6 +39,11 @@ class Places:
         if traceback is None:
             return ()
         return self._trim([(f.filename, f.lineno) for f in reversed(list(traceback))])
+
+    def project_of(self, traceback):
+        """The project's part of it alone; quick, for a great many of them."""
+        return tuple((f.filename, f.lineno) for f in traceback if self.is_project(f.filename)
+                     )[::-1]
 
     def from_frame(self, frame):
         stack = []
@@ -58,7 +68,11 @@ class Places:
         return tuple(f for f in stack if self.is_project(f[0]))
 
     def describe(self, stack):
-        """As the report has them."""
+        """As the report has them: of the libraries' frames the last before the project's,
+        for eight make a signature."""
+        first = next((i for i, f in enumerate(stack) if self.is_project(f[0])), None)
+        if first is not None:
+            stack = stack[max(0, first - _LIBRARY_FRAMES):]
         return [
             {
                 "file": self._below(f[0]) or f[0],

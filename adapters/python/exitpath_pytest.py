@@ -1,4 +1,6 @@
 """pytest: session-scoped fixtures live through all cycles, all others end with theirs."""
+import warnings
+
 import pytest
 
 from exitpath_adapter import activate
@@ -25,6 +27,7 @@ class _Plugin:
         self._reports = []
         self._outcomes = {}
         self._first = None
+        self._doctests = {}  # node id → the names that it starts with
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
@@ -51,8 +54,15 @@ class _Plugin:
     def _run(self, session, item, following):
         function = getattr(item, "function", None)
         self._driver.begin(item.nodeid, getattr(function, "__code__", None))
+        self._restore_doctest(item)
         # The session stands for "nothing follows, but keep what is the session's".
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following or session)
+
+    def _restore_doctest(self, item):
+        """A doctest clears its names when it has run."""
+        names = getattr(getattr(item, "dtest", None), "globs", None)
+        if names is not None:
+            names.update(self._doctests.setdefault(item.nodeid, dict(names)))
 
     def _logged_pass(self, session):
         items = session.items
@@ -83,6 +93,10 @@ class _Plugin:
         if not self._quiet:
             return None
         self._reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        # What pytest recorded for its summary of warnings, which keeps them all.
+        recorded = getattr(warnings._showwarnmsg_impl, "__self__", None)
+        if isinstance(recorded, list):
+            del recorded[:]
         return True
 
     def pytest_runtest_logreport(self, report):

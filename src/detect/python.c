@@ -138,7 +138,7 @@ static void read_current(struct python_run *s, pid_t pid)
 
 	if (read_regular(path, CURRENT_CAP, &text) == 0 && text.len) {
 		free(s->current);
-		s->current = buf_detach(&text);
+		s->current = xstrndup(text.data, strcspn(text.data, "\n"));
 	}
 }
 
