@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "proc/tree.h"
+#include "sandbox/message.h"
 #include "sandbox/notify_filter.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -37,55 +37,20 @@
 
 enum { READ_CHUNK = 4096 }; /* no page is smaller */
 
-static int send_fd(int socket, int fd)
-{
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	char byte = 0;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.space,
-			     .msg_controllen = sizeof(control.space)};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&msg);
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
-	return sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 ? -1 : 0;
-}
-
 int exit_notify_install(int socket, bool names)
 {
 	int fd = notify_filter_install(names);
 
-	return fd < 0 ? -1 : send_fd(socket, fd);
+	return fd < 0 ? -1 : message_send(socket, "", 1, &fd, 1);
 }
 
 int exit_notify_receive(int socket)
 {
-	union {
-		char space[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
 	char byte;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = control.space,
-			     .msg_controllen = sizeof(control.space)};
-	struct cmsghdr *h;
 	int fd;
 
-	if (recvmsg(socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
-		return -1;
-	h = CMSG_FIRSTHDR(&msg);
-	if (!h || h->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
+	/* It is CLOEXEC; -1 when none came. */
+	message_receive(socket, &byte, 1, &fd, 1, NULL, MSG_DONTWAIT);
 	return fd;
 }
 

@@ -1,6 +1,7 @@
 /*
  * The supervisor's protocol with a zygote: a struct message_head with descriptors, the
- * strings behind it, and a struct message_reply. Internal to sandbox.
+ * strings behind it, and a struct message_reply. Internal to sandbox, but for
+ * message_send() and message_receive(), by which proc passes descriptors, too.
  */
 #ifndef EXITPATH_SANDBOX_MESSAGE_H
 #define EXITPATH_SANDBOX_MESSAGE_H
