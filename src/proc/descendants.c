@@ -79,3 +79,11 @@ ssize_t proc_descendants_quick(pid_t pid, pid_t *ret, size_t cap)
 		add_children(l.v[next++], &l);
 	return (ssize_t)l.n;
 }
+
+size_t proc_descendants_some(pid_t pid, pid_t *ret, size_t cap)
+{
+	ssize_t quick = proc_descendants_quick(pid, ret, cap);
+	size_t n = quick < 0 ? proc_descendants(pid, ret, cap) : (size_t)quick;
+
+	return n < cap ? n : cap;
+}

@@ -25,6 +25,8 @@ size_t proc_descendants(pid_t pid, pid_t *ret, size_t cap);
  * not as there are processes; one may be missed while its sibling exits. At most cap
  * are looked for. -1: the kernel has no such file (CONFIG_PROC_CHILDREN). */
 ssize_t proc_descendants_quick(pid_t pid, pid_t *ret, size_t cap);
+/* The quick way where there is one, else the other; never more than cap. */
+size_t proc_descendants_some(pid_t pid, pid_t *ret, size_t cap);
 /* SIGKILLs all descendants of pid until none is left but zombies; reaps those that are
  * children of the caller. Returns how many were killed. */
 unsigned proc_kill_descendants(pid_t pid);

@@ -12,10 +12,8 @@
 
 /* More than a run may have; of a bomb that grew over it the first are enough. */
 #define PROCESSES_MAX 4096
-#define TEXT_MAX 4096 /* smaps_rollup: 23 lines of some 30 bytes */
 
-/* A file of a process as text. 0, or -1: it is gone, or we may not. */
-static int read_file_of(pid_t pid, const char *name, char ret_text[TEXT_MAX])
+int usage_read_file(pid_t pid, const char *name, char ret_text[USAGE_TEXT_MAX])
 {
 	char path[48];
 	ssize_t n;
@@ -25,7 +23,7 @@ static int read_file_of(pid_t pid, const char *name, char ret_text[TEXT_MAX])
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	n = read(fd, ret_text, TEXT_MAX - 1);
+	n = read(fd, ret_text, USAGE_TEXT_MAX - 1);
 	close(fd);
 	ret_text[n < 0 ? 0 : n] = '\0';
 	return n < 0 ? -1 : 0;
@@ -65,10 +63,10 @@ int usage_parse_resident(const char *text, uint64_t *ret_pages)
 
 static uint64_t resident(pid_t pid)
 {
-	char text[TEXT_MAX];
+	char text[USAGE_TEXT_MAX];
 	uint64_t pages;
 
-	if (read_file_of(pid, "statm", text) < 0 ||
+	if (usage_read_file(pid, "statm", text) < 0 ||
 	    usage_parse_resident(text, &pages) < 0)
 		return 0;
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -77,10 +75,10 @@ static uint64_t resident(pid_t pid)
 /* A page that n processes map counts 1/n. One that we may not look into counts whole. */
 static uint64_t proportional(pid_t pid)
 {
-	char text[TEXT_MAX];
+	char text[USAGE_TEXT_MAX];
 	uint64_t kib;
 
-	if (read_file_of(pid, "smaps_rollup", text) < 0 ||
+	if (usage_read_file(pid, "smaps_rollup", text) < 0 ||
 	    usage_parse_line(text, "Pss", &kib) < 0)
 		return resident(pid);
 	return kib * 1024;
@@ -89,10 +87,10 @@ static uint64_t proportional(pid_t pid)
 /* The kernel adds what a child wrote to its parent when that waits for it. */
 uint64_t usage_written(pid_t pid)
 {
-	char text[TEXT_MAX];
+	char text[USAGE_TEXT_MAX];
 	uint64_t bytes, cancelled;
 
-	if (read_file_of(pid, "io", text) < 0 ||
+	if (usage_read_file(pid, "io", text) < 0 ||
 	    usage_parse_line(text, "write_bytes", &bytes) < 0 ||
 	    usage_parse_line(text, "cancelled_write_bytes", &cancelled) < 0)
 		return 0;
@@ -118,14 +116,6 @@ static void add_process(pid_t pid, unsigned what, struct usage *u)
 		u->disk += usage_written(pid);
 }
 
-static size_t descendants(pid_t root, pid_t *ret, size_t cap)
-{
-	ssize_t quick = proc_descendants_quick(root, ret, cap);
-	size_t n = quick < 0 ? proc_descendants(root, ret, cap) : (size_t)quick;
-
-	return n < cap ? n : cap;
-}
-
 void usage_read(pid_t root, int with_root, unsigned what, uint64_t memory_cap,
 		struct usage *ret)
 {
@@ -136,7 +126,7 @@ void usage_read(pid_t root, int with_root, unsigned what, uint64_t memory_cap,
 	if (with_root)
 		pids[n++] = root;
 	if (!(what & USAGE_ALONE))
-		n += descendants(root, pids + n, PROCESSES_MAX - n);
+		n += proc_descendants_some(root, pids + n, PROCESSES_MAX - n);
 	for (size_t i = 0; i < n; i++)
 		add_process(pids[i], what, ret);
 	if (!memory_cap || ret->memory <= memory_cap)

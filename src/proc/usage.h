@@ -50,6 +50,9 @@ void usage_read_shared(pid_t root, int sysvipc, struct usage_shared *ret);
 /* Pure. The bytes of a line of /proc/sysvipc/shm, resident or swapped; 0: none. */
 uint64_t usage_parse_sysv(const char *line);
 
+enum { USAGE_TEXT_MAX = 4096 }; /* smaps_rollup: 23 lines of some 30 bytes */
+/* A file of /proc/PID as text. 0, or -1: it is gone, or we may not. */
+int usage_read_file(pid_t pid, const char *name, char ret_text[USAGE_TEXT_MAX]);
 /* Pure. The number of a line "key: number" of /proc/PID/io or smaps_rollup; 0 or -1. */
 int usage_parse_line(const char *text, const char *key, uint64_t *ret);
 /* The resident pages of /proc/PID/statm. 0 or -1. */

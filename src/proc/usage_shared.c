@@ -72,19 +72,13 @@ static size_t add_memfds(pid_t pid, struct seen *seen, size_t most, uint64_t *by
 
 static uint64_t mapped_by(pid_t pid)
 {
-	char path[32], text[4096];
+	char text[USAGE_TEXT_MAX];
 	uint64_t kib;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (usage_read_file(pid, "status", text) < 0 ||
+	    usage_parse_line(text, "RssShmem", &kib) < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	return usage_parse_line(text, "RssShmem", &kib) < 0 ? 0 : kib * 1024;
+	return kib * 1024;
 }
 
 uint64_t usage_parse_sysv(const char *line)
@@ -124,14 +118,12 @@ static uint64_t sysv(int file)
 void usage_read_shared(pid_t root, int sysvipc, struct usage_shared *ret)
 {
 	pid_t pids[PROCESSES_MAX];
-	ssize_t quick = proc_descendants_quick(root, pids, PROCESSES_MAX);
-	size_t n =
-		quick < 0 ? proc_descendants(root, pids, PROCESSES_MAX) : (size_t)quick;
+	size_t n = proc_descendants_some(root, pids, PROCESSES_MAX);
 	size_t left = LINKS_MAX;
 	struct seen seen = {.n = 0};
 
 	*ret = (struct usage_shared){.objects = sysvipc < 0 ? 0 : sysv(sysvipc)};
-	for (size_t i = 0; i < n && i < PROCESSES_MAX; i++) {
+	for (size_t i = 0; i < n; i++) {
 		left -= add_memfds(pids[i], &seen, left, &ret->objects);
 		ret->mapped += mapped_by(pids[i]);
 	}
