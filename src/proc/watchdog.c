@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 enum {
-	POLL_MS = 5,   /* what a cap may be overrun by, where nothing else holds it */
-	LOOK_MS = 20,  /* for what is capped elsewhere, or grows slowly */
-	MIN_PAUSE = 1, /* ms */
+	POLL_MS = 5,  /* what a cap may be overrun by, where nothing else holds it */
+	LOOK_MS = 20, /* for what is capped elsewhere, or grows slowly */
 };
 
 static bool counted(const struct watchdog *w)
@@ -18,13 +17,22 @@ static bool counted(const struct watchdog *w)
 	return w->cgroup && cgroup_tier(w->cgroup) != TIER_POLLING;
 }
 
+/* libc reads a file of /sys each time, and we look every few milliseconds. */
+static uint64_t processors(void)
+{
+	static long n;
+
+	if (n <= 0)
+		n = sysconf(_SC_NPROCESSORS_ONLN);
+	return n > 0 ? (uint64_t)n : 1;
+}
+
 /* All processors together can use up the rest no earlier. */
 static int cpu_pause_ms(const struct watchdog *w)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t limit_us = w->limits.cpu_ms * 1000;
 	uint64_t rest_us = limit_us > w->cpu_us ? limit_us - w->cpu_us : 0;
-	uint64_t ms = rest_us / 1000 / (uint64_t)(n > 0 ? n : 1);
+	uint64_t ms = rest_us / 1000 / processors();
 
 	return ms < POLL_MS ? POLL_MS : ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
