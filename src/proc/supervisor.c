@@ -598,12 +598,6 @@ static void clean_up(struct supervisor *s)
 		s->result.left_behind = (unsigned)left;
 }
 
-static uint64_t children_cpu_us(const struct rusage *u)
-{
-	return (uint64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000 +
-	       (uint64_t)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
-}
-
 static void measure(struct supervisor *s)
 {
 	struct run_result *r = &s->result;
@@ -618,7 +612,7 @@ static void measure(struct supervisor *s)
 	 * program is that of our fork before its exec: the kernel keeps the maximum. */
 	if (getrusage(RUSAGE_CHILDREN, &u) < 0)
 		return;
-	r->cpu_us = children_cpu_us(&u) - s->cpu_before_us;
+	r->cpu_us = clock_cpu_us(&u) - s->cpu_before_us;
 	r->peak_kib = (uint64_t)u.ru_maxrss;
 }
 
@@ -671,7 +665,7 @@ void supervise_run(const struct run_spec *spec, const struct supervise_opts *opt
 	int pause;
 
 	getrusage(RUSAGE_CHILDREN, &before);
-	s.cpu_before_us = children_cpu_us(&before);
+	s.cpu_before_us = clock_cpu_us(&before);
 	start(&s);
 	pause = watchdog_pause_ms(&s.dog);
 	s.look_at = pause < 0 ? 0 : s.started + (uint64_t)pause * 1000;

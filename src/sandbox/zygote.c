@@ -376,7 +376,6 @@ void box_kill(struct box *b, uint64_t *ret_cpu_us, uint64_t *ret_peak_kib)
 		;
 	fd_cleanup(&b->events);
 	b->events = -1;
-	*ret_cpu_us = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
-		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	*ret_cpu_us = clock_cpu_us(&u);
 	*ret_peak_kib = (uint64_t)u.ru_maxrss;
 }
