@@ -82,8 +82,7 @@ static int mount_private(const struct plan *p, const struct message_request *req
 		snprintf(options, sizeof(options), "mode=0755,size=%llu,nr_inodes=%llu",
 			 (unsigned long long)size,
 			 (unsigned long long)(size / 1024 + 64));
-	if (inner_mount("tmpfs", INNER_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, options) <
-	    0)
+	if (mount("tmpfs", INNER_PRIVATE, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		const char *at = dirs[i].at;
@@ -95,7 +94,7 @@ static int mount_private(const struct plan *p, const struct message_request *req
 			return -1;
 		/* Home may lie below /tmp. */
 		if (at && (inner_make_point(at, true) < 0 ||
-			   inner_mount(dirs[i].name, at, NULL, MS_BIND, NULL) < 0))
+			   mount(dirs[i].name, at, NULL, MS_BIND, NULL) < 0))
 			return -1;
 	}
 	return 0;
@@ -112,7 +111,7 @@ static int mount_discard(uint32_t i, const char *at)
 	snprintf(options, sizeof(options),
 		 "lowerdir=" INNER_VIEWS "/%u,upperdir=%s,workdir=%s,userxattr", i, upper,
 		 work);
-	return inner_mount("overlay", at, "overlay", MS_NOSUID | MS_NODEV, options);
+	return mount("overlay", at, "overlay", MS_NOSUID | MS_NODEV, options);
 }
 
 static int mount_views(const struct plan *p, bool discard)
@@ -129,7 +128,7 @@ static int mount_views(const struct plan *p, bool discard)
 		    (v->mode == VIEW_DISCARD || (v->mode == VIEW_WRITE && discard))) {
 			if (mount_discard(i, at) < 0)
 				return -1;
-		} else if (inner_mount(from, at, NULL, MS_BIND | MS_REC, NULL) < 0) {
+		} else if (mount(from, at, NULL, MS_BIND | MS_REC, NULL) < 0) {
 			return -1;
 		}
 	}
@@ -141,7 +140,7 @@ static int cover_inner(void)
 {
 	if (mkdir(INNER_PRIVATE "/nothing", 0555) < 0)
 		return -1;
-	return inner_mount(INNER_PRIVATE "/nothing", INNER_DIR, NULL, MS_BIND, NULL);
+	return mount(INNER_PRIVATE "/nothing", INNER_DIR, NULL, MS_BIND, NULL);
 }
 
 static int make_mounts(const struct plan *p, const struct message_request *req,
@@ -153,7 +152,7 @@ static int make_mounts(const struct plan *p, const struct message_request *req,
 	 * capabilities it lost. */
 	if (p->is_root)
 		flags |= MS_RDONLY;
-	if (inner_mount("proc", "/proc", "proc", flags, NULL) < 0)
+	if (mount("proc", "/proc", "proc", flags, NULL) < 0)
 		return fail(f, "mount of /proc");
 	if (mount_private(p, req) < 0)
 		return fail(f, "private directories");

@@ -25,8 +25,6 @@ int inner_loopback_up(void); /* 0, or -1 with errno */
 
 /* Makes parents and, in the end, a directory or an empty file. 0, or -1 with errno. */
 int inner_make_point(const char *path, bool is_dir);
-int inner_mount(const char *from, const char *to, const char *type, unsigned long flags,
-		const char *data);
 
 /* The zygote's loop; returns at EOF of the socket. run_child is called in the child that
  * is to become the command, in place of exec: for interpreters. NULL: exec. */

@@ -1,19 +1,12 @@
-/* Mounts and their points, for the root of a zygote and for each run. */
+/* Mount points, for the root of a zygote and for each run. */
 #include "sandbox/inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int inner_mount(const char *from, const char *to, const char *type, unsigned long flags,
-		const char *data)
-{
-	return mount(from, to, type, flags, data);
-}
 
 int inner_make_point(const char *path, bool is_dir)
 {

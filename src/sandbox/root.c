@@ -146,8 +146,8 @@ static int place_devices(const struct sources *s)
 			return -1;
 	/* Pseudo-terminals are a convenience: some kernels have none. One run could take
 	 * them from the next, which has the same, by the mode of ptmx. */
-	if (inner_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
-			"newinstance,ptmxmode=0666,mode=0620") < 0)
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+		  "newinstance,ptmxmode=0666,mode=0620") < 0)
 		return errno == ENODEV ? 0 : -1;
 	return mount_setattr(AT_FDCWD, "/dev/pts", 0, &read_only, sizeof(read_only));
 }
@@ -176,8 +176,7 @@ static int cut_sockets(const char *at)
 	char options[128];
 
 	snprintf(options, sizeof(options), "lowerdir=%s:/var/empty", at);
-	return inner_mount("overlay", at, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
-			   options);
+	return mount("overlay", at, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, options);
 }
 
 static int place_views(const struct plan *p, const struct sources *s)
@@ -235,7 +234,7 @@ static int hide_kernel(void)
 		return 0;
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		if (stat(dirs[i], &st) == 0 && st.st_dev != sys.st_dev &&
-		    inner_mount("/var/empty", dirs[i], NULL, MS_BIND, NULL) < 0)
+		    mount("/var/empty", dirs[i], NULL, MS_BIND, NULL) < 0)
 			return -1;
 	return 0;
 }
@@ -247,8 +246,8 @@ static int hide_secrets(void)
 
 		if (stat(secrets[i], &st) < 0 || access(secrets[i], R_OK) < 0)
 			continue;
-		if (inner_mount(S_ISDIR(st.st_mode) ? "/var/empty" : "/dev/null",
-				secrets[i], NULL, MS_BIND, NULL) < 0)
+		if (mount(S_ISDIR(st.st_mode) ? "/var/empty" : "/dev/null", secrets[i],
+			  NULL, MS_BIND, NULL) < 0)
 			return -1;
 	}
 	return 0;
@@ -291,11 +290,11 @@ int inner_root(const struct plan *p, const char **step)
 	static struct sources s; /* one zygote, one root */
 
 	umask(022);
-	if (inner_mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return fail(step, "private mounts");
 	if (clone_sources(p, &s, step) < 0)
 		return -1;
-	if (inner_mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID, "mode=0755,size=4m") < 0 ||
+	if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID, "mode=0755,size=4m") < 0 ||
 	    chdir("/tmp") < 0)
 		return fail(step, "tmpfs");
 	if (pivot() < 0)

@@ -90,7 +90,7 @@ static void show_views(const struct plan *p)
 		char from[64];
 
 		snprintf(from, sizeof(from), INNER_VIEWS "/%u", i);
-		if (inner_mount(from, at, NULL, MS_BIND | MS_REC, NULL) == 0)
+		if (mount(from, at, NULL, MS_BIND | MS_REC, NULL) == 0)
 			mount_setattr(AT_FDCWD, at, AT_RECURSIVE, &attr, sizeof(attr));
 	}
 }
@@ -104,7 +104,7 @@ static int become_server(const struct plan *p, const struct inner_server *s,
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
 	if (p->is_root)
 		flags |= MS_RDONLY; /* see init.c */
-	if (inner_mount("proc", "/proc", "proc", flags, NULL) < 0)
+	if (mount("proc", "/proc", "proc", flags, NULL) < 0)
 		return fail(step, "mount of /proc");
 	show_views(p);
 	if (chdir(s->cwd) < 0)
