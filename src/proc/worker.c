@@ -77,6 +77,21 @@ static void no_sandbox(struct wire_reply *reply, const struct err *err)
 	reply->hint = *err->hint ? xstrdup(err->hint) : NULL;
 }
 
+static void supervise_in(struct lane *l, struct run_spec *spec,
+			 struct supervise_opts *opts, struct run_result *ret)
+{
+	spec->sandbox = &l->sandbox;
+	opts->zygote = &l->zygote;
+	opts->cgroup = l->cgroup;
+	supervise_run(spec, opts, ret);
+}
+
+static void drop_broken(struct lane *l, const struct run_result *r)
+{
+	if (r->end == RUN_SANDBOX_FAILED && l->zygote.pid > 0)
+		zygote_stop(&l->zygote);
+}
+
 /* A zygote that died while it waited has run nothing: another one is asked. */
 static void run_boxed(struct worker *w, enum network network, struct run_spec *spec,
 		      struct supervise_opts *opts, struct wire_reply *reply)
@@ -91,24 +106,9 @@ static void run_boxed(struct worker *w, enum network network, struct run_spec *s
 			no_sandbox(reply, &err);
 			return;
 		}
-		spec->sandbox = &l->sandbox;
-		opts->zygote = &l->zygote;
-		opts->cgroup = l->cgroup;
-		supervise_run(spec, opts, &reply->run);
+		supervise_in(l, spec, opts, &reply->run);
 	} while (reply->run.end == RUN_SANDBOX_FAILED && l->zygote.pid <= 0 && !fresh);
-	if (reply->run.end == RUN_SANDBOX_FAILED && l->zygote.pid > 0)
-		zygote_stop(&l->zygote);
-}
-
-static void run_in(struct lane *l, struct run_spec *spec, struct supervise_opts *opts,
-		   struct run_result *ret)
-{
-	spec->sandbox = &l->sandbox;
-	opts->zygote = &l->zygote;
-	opts->cgroup = l->cgroup;
-	supervise_run(spec, opts, ret);
-	if (ret->end == RUN_SANDBOX_FAILED && l->zygote.pid > 0)
-		zygote_stop(&l->zygote);
+	drop_broken(l, &reply->run);
 }
 
 /* By an interpreter that is ready. False: there is none, and nothing was run. */
@@ -120,7 +120,8 @@ static bool run_warm(struct worker *w, const struct wire_request *q,
 
 	if (!l)
 		return false;
-	run_in(l, spec, opts, &reply->run);
+	supervise_in(l, spec, opts, &reply->run);
+	drop_broken(l, &reply->run);
 	if (reply->run.end == RUN_SANDBOX_FAILED && !strcmp(reply->run.step, "zygote"))
 		return false;
 	reply->run.warm = true;
