@@ -235,3 +235,10 @@ char *find_program(const char *name)
 	}
 	return NULL;
 }
+
+const char *home_dir(void)
+{
+	const char *home = getenv("HOME");
+
+	return home && home[0] == '/' && home[1] ? home : NULL;
+}

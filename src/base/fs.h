@@ -33,6 +33,8 @@ char *path_join(const char *dir, const char *name); /* the caller frees */
 const char *path_base(const char *path);	    /* after the last '/' */
 /* An absolute path of a fresh private directory under dir. The caller frees. */
 char *make_temp_dir(const char *dir, const char *prefix, struct err *err);
+/* $HOME; NULL when it is not set, relative, or "/" as that of some services. */
+const char *home_dir(void);
 /* The absolute path of a program found through PATH as execvp would, or NULL. */
 char *find_program(const char *name);
 

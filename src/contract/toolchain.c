@@ -67,13 +67,13 @@ static void expose(const char *path, const char *home, const char *project,
 
 void toolchain_expose(const char *program, const char *dir, struct strv *ret)
 {
-	const char *home = getenv("HOME");
+	const char *home = home_dir();
 	CLEANUP_FREE char *found =
 		strchr(program, '/') ? xstrdup(program) : find_program(program);
 	CLEANUP_FREE char *real = found ? realpath(found, NULL) : NULL;
 	CLEANUP_FREE char *project = realpath(dir, NULL);
 
-	if (!real || !project || !home || home[0] != '/' || !home[1])
+	if (!real || !project || !home)
 		return;
 	if (found[0] == '/')
 		expose(found, home, project, ret);

@@ -21,10 +21,10 @@ extern char **environ;
  * half a minute without it. */
 static void show_home(struct sandbox *s)
 {
-	const char *home = getenv("HOME");
+	const char *home = home_dir();
 	CLEANUP_FREE char *cache = NULL;
 
-	if (!home || home[0] != '/' || !home[1])
+	if (!home)
 		return;
 	s->home = xstrdup(home);
 	cache = path_join(home, ".cache");

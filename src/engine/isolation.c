@@ -25,7 +25,6 @@ static int refuse(const char *path, const char *why, struct err *err)
 /* Why a path of the contract cannot be shown, as far as only this machine can tell. */
 const char *isolation_refused(const struct session *s, const char *path)
 {
-	static const char *const own[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/sys"};
 	const char *home = getenv("HOME");
 
 	if (home && home[0] == '/' && path_is_below(home, path))
@@ -35,10 +34,8 @@ const char *isolation_refused(const struct session *s, const char *path)
 		return "would show the working tree in place of the revision";
 	if (path_is_below(repo_store(s->repo), path))
 		return "would show the store, and both revisions in it";
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		if (!strcmp(path, own[i]))
-			return "is a run's own in the sandbox";
-	if (path_is_below(path, "/dev") || path_is_below(path, "/proc"))
+	if (sandbox_is_own_dir(path) || path_is_below(path, "/dev") ||
+	    path_is_below(path, "/proc"))
 		return "is a run's own in the sandbox";
 	return NULL;
 }

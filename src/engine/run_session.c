@@ -12,20 +12,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *home(void)
-{
-	const char *h = getenv("HOME");
-
-	return h && h[0] == '/' && h[1] ? h : NULL;
-}
-
 /* Is dir the home directory, or above it? */
 static bool holds_home(const char *dir)
 {
-	CLEANUP_FREE char *real = home() ? realpath(home(), NULL) : NULL;
+	const char *home = home_dir();
+	CLEANUP_FREE char *real = home ? realpath(home, NULL) : NULL;
 
-	return (home() && path_is_below(home(), dir)) ||
-	       (real && path_is_below(real, dir));
+	return (home && path_is_below(home, dir)) || (real && path_is_below(real, dir));
 }
 
 /* What the sandbox has of its own, or shows to be read, is not to be written. */
@@ -34,19 +27,17 @@ static const char *view_refused(const char *dir)
 	static const char *const public[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64",
 					     "/etc", "/opt", "/nix",  "/gnu", "/home",
 					     "/var", "/run", "/boot"};
-	static const char *const private[] = {"/tmp", "/var/tmp", "/dev", "/proc",
-					      "/sys"};
 
 	if (!strcmp(dir, "/"))
 		return "is the whole machine";
 	if (holds_home(dir))
 		return "is, or holds, the home directory";
-	for (size_t i = 0; i < ARRAY_SIZE(private); i++)
-		if (path_is_below(private[i], dir))
+	for (size_t i = 0; sandbox_own_dirs[i]; i++)
+		if (path_is_below(sandbox_own_dirs[i], dir))
 			return "is private to each run in the sandbox";
-	for (size_t i = 2; i < ARRAY_SIZE(private); i++)
-		if (path_is_below(dir, private[i]))
-			return "is private to each run in the sandbox";
+	if (path_is_below(dir, "/dev") || path_is_below(dir, "/proc") ||
+	    path_is_below(dir, "/sys"))
+		return "is private to each run in the sandbox";
 	for (size_t i = 0; i < ARRAY_SIZE(public); i++)
 		if (!strcmp(dir, public[i]))
 			return "belongs to the system";
@@ -77,7 +68,6 @@ static int add_read(struct sandbox *sb, const struct run_opts *opts, const char 
 	CLEANUP_FREE char *full =
 		path[0] == '/' ? xstrdup(path) : path_join(opts->dir, path);
 	CLEANUP_FREE char *real = realpath(full, NULL);
-	static const char *const own[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/sys"};
 
 	if (!real)
 		return err_errno(err, ERR_USAGE, errno, "--read %s", path);
@@ -85,11 +75,9 @@ static int add_read(struct sandbox *sb, const struct run_opts *opts, const char 
 	if (!strcmp(real, "/"))
 		return err_set(err, ERR_USAGE, "--read %s would show the whole machine",
 			       path);
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		if (!strcmp(real, own[i]))
-			return err_set(err, ERR_USAGE,
-				       "--read %s: it is a run's own in the sandbox",
-				       path);
+	if (sandbox_is_own_dir(real))
+		return err_set(err, ERR_USAGE,
+			       "--read %s: it is a run's own in the sandbox", path);
 	sandbox_add_view(sb, real, real, VIEW_READ);
 	if (strcmp(full, real) != 0 && !strstr(full, "/.") && !strstr(full, "//") &&
 	    full[strlen(full) - 1] != '/')
@@ -164,7 +152,7 @@ int run_sandbox(const struct run_opts *opts, struct sandbox *ret, struct err *er
 	for (size_t i = 0; opts->read && i < opts->read->n; i++)
 		if (add_read(ret, opts, opts->read->v[i], err) < 0)
 			return -1;
-	ret->home = xstrdup(home());
+	ret->home = xstrdup(home_dir());
 	ret->network = opts->network;
 	return 0;
 }

@@ -54,6 +54,17 @@ const char *network_name(enum network n)
 	return networks[n];
 }
 
+const char *const sandbox_own_dirs[] = {"/tmp",	 "/var/tmp", "/dev",
+					"/proc", "/sys",     NULL};
+
+bool sandbox_is_own_dir(const char *path)
+{
+	for (size_t i = 0; sandbox_own_dirs[i]; i++)
+		if (!strcmp(path, sandbox_own_dirs[i]))
+			return true;
+	return false;
+}
+
 void sandbox_add_view(struct sandbox *s, const char *from, const char *at,
 		      enum view_mode mode)
 {

@@ -50,6 +50,10 @@ struct sandbox {
 	enum network network;
 };
 
+/* Directories that each run has of its own, home apart: NULL at the end. */
+extern const char *const sandbox_own_dirs[];
+bool sandbox_is_own_dir(const char *path); /* one of them, by the letters */
+
 void sandbox_add_view(struct sandbox *s, const char *from, const char *at,
 		      enum view_mode mode);
 /* Appends copies of src's views, and takes over home and network. */

@@ -153,11 +153,9 @@ static int make_point_in_home(const struct checkout *c, const char *home,
 /* The user's, unless it is in the repository, or the repository itself. */
 static const char *home_seen(const struct repo *r)
 {
-	const char *home = getenv("HOME");
+	const char *home = home_dir();
 
-	if (!home || home[0] != '/' || !home[1] || path_is_below(home, r->top))
-		return NULL;
-	return home;
+	return home && !path_is_below(home, r->top) ? home : NULL;
 }
 
 int checkout_views(struct repo *r, const struct checkout *c, struct sandbox *ret,
