@@ -69,6 +69,25 @@ EOF
   commit_all candidate && git tag candidate
 }
 
+# ended STATUS [REGEX…]: what `run` saw last ended with STATUS, which may be several, as in 30|50,
+# and its output matches each REGEX.
+ended() {
+  local expected=$1 pattern
+  shift
+  if ! [[ "|$expected|" == *"|$status|"* ]]; then
+    echo "exit status $status, expected $expected"
+    echo "$output" "$stderr"
+    return 1
+  fi
+  for pattern; do
+    if ! grep -Eq -- "$pattern" <<<"$output"; then
+      echo "no match for: $pattern"
+      echo "$output"
+      return 1
+    fi
+  done
+}
+
 # trap_case PROGRAM STATUS [REGEX…]: the leak gate on make_trap's repository ends with STATUS and
 # its JSON matches each REGEX.
 # STATUS may be several, as in 30|50. $DETECTOR, $COMMAND, $CYCLES, $ARGS change the call.
@@ -79,17 +98,5 @@ trap_case() {
   run --separate-stderr "$EXITPATH_BIN" leak --base "${BASE-base}" --candidate candidate \
     --setup 'sh build.sh' --detector "${DETECTOR-lsan}" --warmup 0 --cycles "${CYCLES-2}" \
     --timeout "${TIMEOUT-20s}" --quiet --json ${ARGS-} -- ${COMMAND-./build/t}
-  if ! [[ "|$expected|" == *"|$status|"* ]]; then
-    echo "exit status $status, expected $expected"
-    echo "$output" "$stderr"
-    return 1
-  fi
-  local pattern
-  for pattern; do
-    if ! grep -Eq -- "$pattern" <<<"$output"; then
-      echo "no match for: $pattern"
-      echo "$output"
-      return 1
-    fi
-  done
+  ended "$expected" "$@"
 }

@@ -69,7 +69,7 @@ commit_all() { git add -A && git commit -q --allow-empty -m "$1"; }
 
 # gate STATUS [REGEX…] -- COMMAND…: as trap_case of common.bash.
 gate() {
-  local expected=$1 pattern
+  local expected=$1
   local -a patterns=()
   shift
   while [[ $1 != -- ]]; do
@@ -79,18 +79,7 @@ gate() {
   run --separate-stderr "$EXITPATH_BIN" leak --base "${BASE-base}" --candidate "${CANDIDATE-candidate}" \
     --detector go --warmup "${WARMUP-1}" --cycles "${CYCLES-2}" --timeout "${TIMEOUT-60s}" \
     --quiet --json ${ARGS-} "$@"
-  if ! [[ "|$expected|" == *"|$status|"* ]]; then
-    echo "exit status $status, expected $expected"
-    echo "$output" "$stderr"
-    return 1
-  fi
-  for pattern in "${patterns[@]}"; do
-    if ! grep -Eq -- "$pattern" <<<"$output"; then
-      echo "no match for: $pattern"
-      echo "$output"
-      return 1
-    fi
-  done
+  ended "$expected" "${patterns[@]}"
 }
 
 @test "go: a goroutine, from an external test package" {

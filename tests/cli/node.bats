@@ -64,19 +64,13 @@ revisions() {
 }
 
 gate() { # STATUS [REGEX…] -- CMD…
-  local expected=$1 patterns=() pattern
+  local expected=$1 patterns=()
   shift
   while [ "$1" != -- ]; do patterns+=("$1") && shift; done
   run --separate-stderr "$EXITPATH_BIN" leak --isolation "${ISOLATION-none}" --base "${BASE-base}" \
     --candidate "${CANDIDATE-candidate}" --detector node --warmup 0 --cycles 2 --timeout 30s \
     --quiet --json ${STORE:+--store "$STORE"} "$@"
-  if [ "$status" -ne "$expected" ]; then
-    echo "exit status $status, expected $expected" "$output" "$stderr"
-    return 1
-  fi
-  for pattern in "${patterns[@]}"; do
-    grep -Eq -- "$pattern" <<<"$output" || { echo "no match for: $pattern" "$output"; return 1; }
-  done
+  ended "$expected" "${patterns[@]}"
 }
 
 node_test() { # NAME: a file of node:test that acquires and releases NAME

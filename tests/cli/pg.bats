@@ -45,19 +45,13 @@ make_client() {
 
 # pg_case HOW STATUS [REGEX…]
 pg_case() {
-  local how=$1 expected=$2 pattern
+  local how=$1 expected=$2
   shift 2
   make_client "$how"
   run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" \
     --setup 'gcc -I/usr/include/postgresql -DHOW=$(cat how) -o client pg_session.c -lpq' \
     --detector pg --warmup 0 --cycles 2 --quiet --json -- ./client "$URL"
-  if [ "$status" -ne "$expected" ]; then
-    echo "exit status $status, expected $expected" "$output" "$stderr"
-    return 1
-  fi
-  for pattern; do
-    grep -Eq -- "$pattern" <<<"$output" || { echo "no match for: $pattern"; return 1; }
-  done
+  ended "$expected" "$@"
 }
 
 @test "pg: sessions that are closed are clean" {

@@ -69,19 +69,7 @@ gate() {
   done
   run --separate-stderr "$EXITPATH_BIN" leak --base "${BASE-base}" --candidate candidate \
     --detector python --cycles "${CYCLES-2}" --timeout 60s --quiet --json "$@"
-  if [ "$status" -ne "$expected" ]; then
-    echo "exit status $status, expected $expected"
-    echo "$output" "$stderr"
-    return 1
-  fi
-  local pattern
-  for pattern in "${patterns[@]}"; do
-    if ! grep -Eq -- "$pattern" <<<"$output"; then
-      echo "no match for: $pattern"
-      echo "$output"
-      return 1
-    fi
-  done
+  ended "$expected" "${patterns[@]}"
 }
 
 # trap_leaks NAME RESOURCE [WORDS]: under pytest NAME leaks RESOURCE, and the place is its function.
