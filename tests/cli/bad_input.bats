@@ -110,9 +110,10 @@ demo() {
 @test "bad input: an interrupt in the middle ends everything and is recorded as aborted" {
   demo
   sed -i 's/cycles: 3/cycles: 500/' exitpath.yaml
-  # An asynchronous command of a non-interactive shell ignores SIGINT: python does not.
+  # An asynchronous command of a non-interactive shell ignores SIGINT, and so does what it starts.
   python3 - "$EXITPATH_BIN" <<'EOF'
 import signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen([sys.argv[1], "gate", "--candidate", "busy"], stderr=subprocess.PIPE, text=True)
 for line in p.stderr:
     if "candidate" in line and "runs" in line or "base, " in line:
