@@ -54,34 +54,9 @@ struct explore_lane {
 	size_t point;
 };
 
-void fault_report_release(struct fault_report *r)
-{
-	for (size_t i = 0; i < r->nfindings; i++) {
-		struct fault_finding *f = &r->findings[i];
-
-		free(f->what);
-		strv_release(&f->more);
-		free(f->call);
-		free(f->argument);
-		free(f->replay);
-		leak_release(&f->chain);
-		leak_release(&f->held);
-	}
-	free(r->findings);
-	free(r->why);
-	free(r->hint);
-	strv_release(&r->notes);
-	*r = (struct fault_report){0};
-}
-
 bool engine_fault_class(const char *name, enum fault_class *ret)
 {
 	return fault_class_parse(name, ret);
-}
-
-bool engine_fault_call(const char *name)
-{
-	return fault_call_known(name);
 }
 
 bool engine_fault_key(const char *text, uint64_t *ret)
@@ -456,7 +431,8 @@ static void add_finding(struct explore *x, size_t point, struct symbols *symbols
 	const struct fault_call *call = &fault_calls[p->call];
 	struct fault_report *r = x->report;
 	struct trial *t = &x->trials[point];
-	struct fault_finding *f = VEC_ADD(r->findings, r->nfindings, r->findings_cap);
+	struct fault_finding *f = fault_report_finding(r);
+	int errnum = x->opts->errnum ? x->opts->errnum : call->errnos[0];
 
 	f->defect = t->judgement.defect;
 	f->what = TAKE_PTR(t->judgement.what);
@@ -464,7 +440,7 @@ static void add_finding(struct explore *x, size_t point, struct symbols *symbols
 	t->judgement.more = (struct strv){0};
 	f->call = xstrdup(call->name);
 	f->argument = argument_of(x, p);
-	f->errnum = x->opts->errnum ? x->opts->errnum : call->errnos[0];
+	f->error = xstrdup(fault_errno_name(errnum));
 	f->key = p->key;
 	f->replay = replay_of(x, p->key);
 	fill_chain(x, p, symbols, &f->chain);
@@ -522,19 +498,17 @@ static int run_all(struct explore *x, struct err *err)
 	return 0;
 }
 
-int engine_fault(const struct fault_opts *opts, char *const *argv,
-		 struct fault_report *ret, struct err *err)
+static int explore_libc(const struct fault_opts *opts, char *const *argv,
+			struct fault_report *report, struct err *err)
 {
-	struct fault_report report = {0};
 	struct explore x = {
 		.opts = opts,
 		.session = {.argv = argv},
-		.report = &report,
+		.report = report,
 		.start_us = clock_us(),
 	};
 	int rc = run_all(&x, err);
 
-	report.wall_us = clock_us() - x.start_us;
 	for (size_t i = 0; i < x.plan.n && x.trials; i++) {
 		fault_seen_release(&x.trials[i].seen);
 		fault_judgement_release(&x.trials[i].judgement);
@@ -544,9 +518,38 @@ int engine_fault(const struct fault_opts *opts, char *const *argv,
 	fault_record_release(&x.record);
 	fault_seen_release(&x.base);
 	fault_session_close(&x.session);
-	if (rc < 0)
-		fault_report_release(&report);
-	else
-		*ret = report;
 	return rc;
+}
+
+/* ---- layers ---- */
+
+static const struct fault_layer layer_libc = {
+	.name = "libc",
+	.knows_call = fault_call_known,
+	.explore = explore_libc,
+};
+
+const struct fault_layer *const fault_layers[] = {&layer_libc, NULL};
+
+const struct fault_layer *fault_layer_find(const char *name)
+{
+	for (size_t i = 0; fault_layers[i]; i++)
+		if (!strcmp(fault_layers[i]->name, name))
+			return fault_layers[i];
+	return NULL;
+}
+
+int engine_fault(const struct fault_opts *opts, char *const *argv,
+		 struct fault_report *ret, struct err *err)
+{
+	const struct fault_layer *layer = opts->layer ? opts->layer : fault_layers[0];
+	CLEANUP(fault_report) struct fault_report report = {0};
+	uint64_t start = clock_us();
+
+	if (layer->explore(opts, argv, &report, err) < 0)
+		return -1;
+	report.wall_us = clock_us() - start;
+	*ret = report;
+	report = (struct fault_report){0};
+	return 0;
 }

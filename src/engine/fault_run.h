@@ -4,6 +4,7 @@
 
 #include "detect/detect.h"
 #include "engine/fault.h"
+#include "fault/judge.h"
 #include "fault/map.h"
 #include "model/run.h"
 

@@ -22,15 +22,6 @@ void fault_judgement_release(struct fault_judgement *j)
 	*j = (struct fault_judgement){0};
 }
 
-const char *fault_defect_name(enum fault_defect d)
-{
-	static const char *const names[FAULT_DEFECTS] = {
-		"none", "crash", "sanitizer", "hang", "leak", "held", "file", "swallowed",
-	};
-
-	return d < FAULT_DEFECTS ? names[d] : "?";
-}
-
 enum fault_compare fault_comparison(const struct fault_seen *a,
 				    const struct fault_seen *b)
 {

@@ -3,6 +3,7 @@
 #define EXITPATH_FAULT_JUDGE_H
 
 #include "base/hash.h"
+#include "model/fault.h"
 #include "model/observation.h"
 #include "model/run.h"
 
@@ -28,19 +29,6 @@ DEFINE_CLEANUP(fault_seen)
 enum fault_compare { COMPARE_EXACT, COMPARE_WORDED, COMPARE_NOT };
 enum fault_compare fault_comparison(const struct fault_seen *a,
 				    const struct fault_seen *b);
-
-enum fault_defect {
-	DEFECT_NONE,
-	DEFECT_CRASH,
-	DEFECT_SANITIZER,
-	DEFECT_HANG,
-	DEFECT_LEAK, /* memory that nothing points to */
-	DEFECT_HELD, /* a descriptor, socket, thread, process, lock … */
-	DEFECT_FILE, /* a file left behind */
-	DEFECT_SWALLOWED,
-	FAULT_DEFECTS
-};
-const char *fault_defect_name(enum fault_defect d); /* "crash", "leak" … */
 
 struct fault_expect {
 	const struct fault_seen *base; /* the run without a fault */

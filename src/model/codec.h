@@ -21,6 +21,9 @@ json_t *strv_to_json(const struct strv *s);
 /* A missing key is an empty vector; false when it is no array of strings. */
 bool strv_from_json(const json_t *obj, const char *key, struct strv *ret);
 
+struct leak;
+json_t *frames_to_json(const struct leak *l);
+
 json_t *series_to_json(const uint64_t *units, size_t n);
 /* false when j is no array of non-negative integers. The caller frees *ret. */
 bool series_from_json(const json_t *j, uint64_t **ret, size_t *ret_n);

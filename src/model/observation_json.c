@@ -34,9 +34,18 @@ static void frame_from_json(const json_t *j, struct frame *ret)
 	ret->project = json_get_bool(j, "project", false);
 }
 
+json_t *frames_to_json(const struct leak *l)
+{
+	json_t *frames = json_array();
+
+	for (size_t i = 0; i < l->nframes; i++)
+		json_array_append_new(frames, frame_to_json(&l->frames[i]));
+	return frames;
+}
+
 json_t *leak_to_json(const struct leak *l, size_t ncycles)
 {
-	json_t *j = json_object(), *frames = json_array();
+	json_t *j = json_object();
 
 	json_put(j, "resource", resource_name(l->resource));
 	json_put(j, "signature", l->signature);
@@ -44,9 +53,7 @@ json_t *leak_to_json(const struct leak *l, size_t ncycles)
 	json_put(j, "process", l->process);
 	if (l->growth)
 		json_put_bool(j, "growth", true);
-	for (size_t i = 0; i < l->nframes; i++)
-		json_array_append_new(frames, frame_to_json(&l->frames[i]));
-	json_object_set_new(j, "frames", frames);
+	json_object_set_new(j, "frames", frames_to_json(l));
 	json_object_set_new(j, "units", series_to_json(l->units, ncycles));
 	json_object_set_new(j, "bytes", series_to_json(l->bytes, ncycles));
 	return j;

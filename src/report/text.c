@@ -6,12 +6,13 @@
 #include "model/phrase.h"
 #include "report/escape.h"
 #include "report/formats.h"
+#include "report/frames.h"
 #include "report/series.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES_SHOWN = 3, FINDINGS_SHOWN = 10, FUNCTION_COLUMNS = 40, COMMIT_DIGITS = 10 };
+enum { FRAMES_SHOWN = 3, FINDINGS_SHOWN = 10, COMMIT_DIGITS = 10 };
 
 #define RED "31"
 #define GREEN "32"
@@ -100,68 +101,6 @@ static void add_headline(const struct printer *p, const struct result *r)
 	buf_addc(p->out, '\n');
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static char *frame_place(const struct frame *f)
-{
-	if (f->file && f->line)
-		return xasprintf("%s:%u", f->file, f->line);
-	if (f->file)
-		return xstrdup(f->file);
-	if (f->module && f->offset)
-		return xasprintf("%s+0x%llx", file_name(f->module),
-				 (unsigned long long)f->offset);
-	return xstrdup(f->module ? file_name(f->module) : "?");
-}
-
-static bool frame_is_shown(const struct printer *p, const struct leak *l,
-			   const struct frame *f, size_t shown)
-{
-	const struct frame *top = leak_top_frame(l);
-
-	if (p->opts->verbose)
-		return true;
-	if (shown == FRAMES_SHOWN || function_is_runtime(f->function))
-		return false;
-	return top && top->project ? f->project : f >= top;
-}
-
-static void add_frames(const struct printer *p, const struct leak *l)
-{
-	size_t shown = 0, widest = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		shown = 0;
-		for (size_t i = 0; i < l->nframes; i++) {
-			const struct frame *f = &l->frames[i];
-			CLEANUP_FREE char *function = NULL, *place = NULL;
-			size_t columns;
-
-			if (!frame_is_shown(p, l, f, shown))
-				continue;
-			shown++;
-			function = escaped(f->function ? f->function : "?");
-			columns = text_columns(function);
-			if (pass == 0) {
-				if (columns > widest && columns <= FUNCTION_COLUMNS)
-					widest = columns;
-				continue;
-			}
-			place = frame_place(f);
-			buf_addf(p->out, "      %s", function);
-			add_spaces(p->out, columns < widest ? widest - columns : 0);
-			buf_adds(p->out, "  ");
-			escape_line(p->out, place);
-			buf_addc(p->out, '\n');
-		}
-	}
-}
-
 static void add_series(const struct printer *p, const char *label, const uint64_t *units,
 		       size_t n, uint64_t max)
 {
@@ -210,7 +149,9 @@ static void add_finding(const struct printer *p, const struct check *c,
 	if (!in_full && !p->opts->verbose)
 		return;
 	add_both_series(p, c, f);
-	add_frames(p, &f->leak);
+	add_frames(p->out, &f->leak,
+		   &(struct frames_style){"      ", p->opts->verbose ? 0 : FRAMES_SHOWN,
+					  false});
 }
 
 static const struct {

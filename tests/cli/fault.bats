@@ -64,7 +64,7 @@ CASES
   program swallowed
   run --separate-stderr "$EXITPATH_BIN" fault --quiet --call fsync -- ./t
   [ "$status" -eq 20 ]
-  [[ "$output" == *"swallowed: fsync fails with EIO on "*"called by  save ("*"fault_swallowed.c:"*"main ("* ]]
+  [[ "$output" == *"swallowed: fsync fails with EIO on "*"called by"*"save "*"fault_swallowed.c:"*"main "* ]]
   replay=$(sed -n 's/^ *replay *exitpath //p' <<<"$output")
   [[ "$replay" == *"--replay "*" -- ./t" ]]
   run --separate-stderr "$EXITPATH_BIN" $replay

@@ -1,0 +1,86 @@
+#include "model/fault.h"
+
+#include "base/mem.h"
+#include "model/codec.h"
+
+#include <inttypes.h>
+
+const char *fault_defect_name(enum fault_defect d)
+{
+	static const char *const names[FAULT_DEFECTS] = {
+		"none", "crash", "sanitizer", "hang", "leak", "held", "file", "swallowed",
+	};
+
+	return d < FAULT_DEFECTS ? names[d] : "?";
+}
+
+struct fault_finding *fault_report_finding(struct fault_report *r)
+{
+	return VEC_ADD(r->findings, r->nfindings, r->findings_cap);
+}
+
+void fault_finding_release(struct fault_finding *f)
+{
+	free(f->what);
+	strv_release(&f->more);
+	free(f->call);
+	free(f->argument);
+	free(f->error);
+	free(f->replay);
+	leak_release(&f->chain);
+	leak_release(&f->held);
+	*f = (struct fault_finding){0};
+}
+
+void fault_report_release(struct fault_report *r)
+{
+	for (size_t i = 0; i < r->nfindings; i++)
+		fault_finding_release(&r->findings[i]);
+	free(r->findings);
+	free(r->why);
+	free(r->hint);
+	strv_release(&r->notes);
+	*r = (struct fault_report){0};
+}
+
+json_t *fault_finding_to_json(const struct fault_finding *f)
+{
+	CLEANUP_FREE char *key = xasprintf("%016" PRIx64, f->key);
+	json_t *j = json_object();
+
+	json_put(j, "defect", fault_defect_name(f->defect));
+	json_put(j, "call", f->call);
+	json_put(j, "error", f->error);
+	json_put(j, "argument", f->argument);
+	json_put(j, "what", f->what);
+	json_object_set_new(j, "more", strv_to_json(&f->more));
+	json_object_set_new(j, "stack", frames_to_json(&f->chain));
+	json_object_set_new(j, "acquired", frames_to_json(&f->held));
+	json_put(j, "key", key);
+	json_put(j, "replay", f->replay);
+	return j;
+}
+
+json_t *fault_report_to_json(const struct fault_report *r)
+{
+	json_t *j = json_object(), *findings = json_array();
+
+	json_put(j, "outcome", outcome_name(r->outcome));
+	json_put(j, "why", r->why);
+	json_put(j, "hint", r->hint);
+	json_put_u64(j, "points", r->points);
+	json_put_u64(j, "calls", r->calls);
+	json_put_u64(j, "chosen", r->chosen);
+	json_put_u64(j, "explored", r->explored);
+	json_put_u64(j, "outside", r->outside);
+	json_put_u64(j, "missed", r->missed);
+	json_put_u64(j, "unconfirmed", r->unconfirmed);
+	json_put_u64(j, "runs", r->runs);
+	json_put_u64(j, "wall_ms", r->wall_us / 1000);
+	json_put_u64(j, "cpu_ms", r->cpu_us / 1000);
+	json_object_set_new(j, "notes", strv_to_json(&r->notes));
+	for (size_t i = 0; i < r->nfindings; i++)
+		json_array_append_new(findings, fault_finding_to_json(&r->findings[i]));
+	json_object_set_new(j, "findings", findings);
+	return j;
+}

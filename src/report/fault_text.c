@@ -1,0 +1,93 @@
+/* For people: each call that failed, what came of it, who made it, how to see it again.
+ */
+#include "report/fault_text.h"
+#include "base/mem.h"
+#include "report/escape.h"
+#include "report/formats.h"
+#include "report/frames.h"
+
+#include <inttypes.h>
+
+static void add_line(struct buf *out, const char *indent, const char *text)
+{
+	buf_adds(out, indent);
+	escape_line(out, text);
+	buf_addc(out, '\n');
+}
+
+static void add_stack(struct buf *out, const char *title, const struct leak *l,
+		      const struct frames_style *style)
+{
+	CLEANUP(buf) struct buf frames = {0};
+
+	add_frames(&frames, l, style);
+	if (frames.len)
+		buf_addf(out, "    %s\n%s", title, buf_str(&frames));
+}
+
+void add_fault_finding(struct buf *out, const struct fault_finding *f)
+{
+	static const struct frames_style style = {.indent = "      ", .chain = true};
+
+	buf_addf(out, "%s: ", fault_defect_name(f->defect));
+	escape_line(out, f->call);
+	buf_adds(out, " fails with ");
+	escape_line(out, f->error);
+	if (f->argument) {
+		buf_adds(out, " on ");
+		escape_line(out, f->argument);
+	}
+	buf_addc(out, '\n');
+	add_line(out, "    ", f->what);
+	for (size_t i = 0; i < f->more.n; i++)
+		add_line(out, "    ", f->more.v[i]);
+	add_stack(out, "called by", &f->chain, &style);
+	add_stack(out, "acquired in", &f->held, &style);
+	buf_adds(out, "    replay  ");
+	escape_lines(out, f->replay);
+	buf_addc(out, '\n');
+}
+
+static void add_counts(struct buf *out, const struct fault_report *r)
+{
+	buf_addf(out, "%zu points of %" PRIu64 " calls, %zu of %zu made to fail",
+		 r->points, r->calls, r->explored, r->chosen);
+	buf_addf(out, ", %zu runs, %.1f s\n", r->runs, (double)r->wall_us / 1e6);
+	if (r->outside)
+		buf_addf(out,
+			 "  %zu points of programs outside of the project were left "
+			 "out\n",
+			 r->outside);
+	if (r->missed)
+		buf_addf(out, "  %zu points were not reached again\n", r->missed);
+	if (r->unconfirmed)
+		buf_addf(out, "  %zu defects were not seen a second time\n",
+			 r->unconfirmed);
+	for (size_t i = 0; i < r->notes.n; i++)
+		add_line(out, "  ", r->notes.v[i]);
+}
+
+static void write_text(const struct fault_report *r, const struct report_opts *opts,
+		       struct buf *out)
+{
+	(void)opts;
+	buf_addf(out, "fault: %s", outcome_name(r->outcome));
+	if (r->nfindings)
+		buf_addf(out, ", %zu finding%s", r->nfindings,
+			 r->nfindings > 1 ? "s" : "");
+	if (r->why) {
+		buf_adds(out, ": ");
+		escape_line(out, r->why);
+	}
+	buf_addc(out, '\n');
+	if (r->hint)
+		add_line(out, "  next: ", r->hint);
+	if (r->points)
+		add_counts(out, r);
+	for (size_t i = 0; i < r->nfindings; i++) {
+		buf_addc(out, '\n');
+		add_fault_finding(out, &r->findings[i]);
+	}
+}
+
+const struct fault_format fault_text = {"text", write_text};
