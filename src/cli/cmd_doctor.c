@@ -45,6 +45,7 @@ static json_t *doctor_json(const struct doctor *d)
 		json_put(j, "summary", d->rows[i].summary);
 		json_put(j, "version", d->rows[i].version);
 		json_put_bool(j, "works", d->rows[i].works);
+		json_put_bool(j, "untried", d->rows[i].untried);
 		json_put(j, "detail", d->rows[i].detail);
 		json_put(j, "install", d->rows[i].install);
 		json_array_append_new(all, j);
@@ -85,17 +86,30 @@ static void doctor_text(const struct doctor *d, struct buf *out)
 		const struct doctor_row *r = &d->rows[i];
 
 		buf_addf(out, "%-10s %-6s %s%s%s\n", r->name,
-			 r->works ? "works" : "MISSES", r->summary,
-			 r->version ? ", " : "", r->version ? r->version : "");
+			 r->works     ? "works"
+			 : r->untried ? "-"
+				      : "MISSES",
+			 r->summary, r->version ? ", " : "",
+			 r->version ? r->version : "");
 		add_why(out, r->detail, r->install);
 	}
 	isolation_text(d, out);
 }
 
+static const char *pg;
+
+static const struct option_row rows[] = {
+	{"pg", "URL",
+	 "PostgreSQL server to prove pg by, or '$NAME' of a variable with it",
+	 OPTION_TEXT, &pg, 0, 0},
+	{0},
+};
+
 static int run_doctor(char **argv)
 {
 	struct options o = {
-		.usage = "exitpath doctor",
+		.rows = rows,
+		.usage = "exitpath doctor [OPTION…]",
 		.about = "Which detectors work on this machine, proved by running a "
 			 "planted leak under each,\nand whether runs can be sandboxed. "
 			 "Exit status 0 when at least one detector works and\nthe "
@@ -112,7 +126,10 @@ static int run_doctor(char **argv)
 	if (!command_start(&o, argv, &operands, &rest, &status))
 		return status;
 	interrupt_catch();
-	rc = engine_doctor(common.isolation, progress_line(common.quiet), &d, &err);
+	rc = engine_doctor(&(struct doctor_opts){.isolation = common.isolation,
+						 .server = pg,
+						 .contract = common.contract},
+			   progress_line(common.quiet), &d, &err);
 	progress_clear();
 	for (size_t i = 0; i < d.nrows; i++)
 		works += d.rows[i].works;

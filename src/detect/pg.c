@@ -363,6 +363,15 @@ static int pg_collect(struct detect_run *run, const struct run_result *result,
 	return rc;
 }
 
+/* psql stands in a transaction when the shell leaves. `\!` writes at once, psql does not.
+ */
+static const char *pg_canary(void)
+{
+	return "mkfifo ready || exit 1; { printf 'BEGIN;\\n\\\\! echo ready\\n'; sleep "
+	       "60; } | "
+	       "psql -Xqw >ready 2>err & read -r word <ready || { cat err >&2; exit 1; }";
+}
+
 extern const struct detector detector_pg;
 const struct detector detector_pg = {
 	.name = "pg",
@@ -373,4 +382,5 @@ const struct detector detector_pg = {
 	.reach = pg_reach,
 	.prepare = pg_prepare,
 	.collect = pg_collect,
+	.canary_command = pg_canary,
 };

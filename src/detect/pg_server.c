@@ -1,5 +1,6 @@
 #include "detect/pg_server.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -92,6 +93,24 @@ char *pg_socket_dir(const char *url, struct err *err)
 		 "name the directory of the server's Unix socket: "
 		 "postgresql:///NAME?host=/run/postgresql; or give --isolation none");
 	return NULL;
+}
+
+int pg_service_file(const char *url, const char *path, struct err *err)
+{
+	CLEANUP_OPTIONS PQconninfoOption *all = parse(url, err);
+	CLEANUP(buf) struct buf text = {0};
+
+	if (!all)
+		return -1;
+	buf_adds(&text, "[" PG_NAME "]\n");
+	for (const PQconninfoOption *o = all; o->keyword; o++) {
+		if (!o->val || !strcmp(o->keyword, "service"))
+			continue;
+		if (strchr(o->val, '\n'))
+			return err_set(err, ERR_USAGE, "pg: the URL has a line break");
+		buf_addf(&text, "%s=%s\n", o->keyword, o->val);
+	}
+	return write_file(path, buf_str(&text), text.len, err);
 }
 
 /* Until the socket is ready as asked; false: too late. */

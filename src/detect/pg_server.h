@@ -50,6 +50,9 @@ int pg_sessions(struct pg_conn *c, const char *name, const char *since, json_t *
 /* Where the socket of the URL lies: a directory. NULL with a hint when it is reached
  * otherwise, or is no URL. The caller frees. */
 char *pg_socket_dir(const char *url, struct err *err);
+/* Writes what the URL says as a service file of libpq, its one service named PG_NAME,
+ * which may have a password: in a private directory. */
+int pg_service_file(const char *url, const char *path, struct err *err);
 /* Can it be parsed? */
 int pg_check_url(const char *url, struct err *err);
 

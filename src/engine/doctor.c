@@ -2,7 +2,9 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "contract/load.h"
 #include "detect/detect.h"
+#include "engine/server.h"
 #include "proc/proc.h"
 #include "rev/rev.h"
 #include "sandbox/cgroup.h"
@@ -32,8 +34,9 @@ static void show_home(struct sandbox *s)
 		sandbox_add_view(s, cache, cache, VIEW_DISCARD);
 }
 
-static int run_canary(const struct detector *d, bool sandboxed, const char *dir,
-		      struct probe *ret, struct run_result *ret_run, struct err *err)
+static int run_canary(const struct detector *d, bool sandboxed, const char *server,
+		      const char *dir, struct probe *ret, struct run_result *ret_run,
+		      struct err *err)
 {
 	CLEANUP(sandbox) struct sandbox sandbox = {.network = NETWORK_NONE};
 	CLEANUP(run_spec) struct run_spec spec = {0};
@@ -41,6 +44,7 @@ static int run_canary(const struct detector *d, bool sandboxed, const char *dir,
 	struct detect_run run = {.dir = dir,
 				 .tmpdir = tmp,
 				 .checkout = dir,
+				 .server = server,
 				 .sandbox = sandboxed ? &sandbox : NULL};
 	const char *command = d->canary_command ? d->canary_command() : "exec /bin/true";
 
@@ -57,6 +61,8 @@ static int run_canary(const struct detector *d, bool sandboxed, const char *dir,
 	show_home(&sandbox);
 	sandbox_add_view(&sandbox, dir, dir, VIEW_WRITE);
 	spec.sandbox = run.sandbox;
+	if (server && server_prove(server, dir, &spec.env, run.sandbox, err) < 0)
+		return -1;
 	if (d->prepare(&run, &spec, err) < 0)
 		return -1;
 	if (proc_run(&spec, ret_run, err) < 0) {
@@ -68,8 +74,24 @@ static int run_canary(const struct detector *d, bool sandboxed, const char *dir,
 	return d->collect(&run, ret_run, ret, err);
 }
 
-static int examine(const struct detector *d, bool sandboxed, struct doctor_row *row,
-		   struct err *err)
+/* Why it is not proved, or NULL. A server's sessions must also be told apart. */
+static char *unproved(const struct detector *d, const struct probe *p,
+		      const struct run_result *r)
+{
+	CLEANUP_FREE char *ending = run_result_describe(r);
+
+	if (p->state == PROBE_COMPLETE && run_result_passed(r))
+		return d->server && !p->nleaks
+			       ? xstrdup("the planted transaction was not reported")
+			       : NULL;
+	if (p->detail && run_result_passed(r))
+		return xstrdup(p->detail);
+	return xasprintf("its canary run ended with %s%s%s", ending,
+			 p->detail ? ": " : "", p->detail ? p->detail : "");
+}
+
+static int examine(const struct detector *d, bool sandboxed, const char *server,
+		   struct doctor_row *row, struct err *err)
 {
 	CLEANUP(probe) struct probe p = {0};
 	struct run_result r = {0};
@@ -84,26 +106,21 @@ static int examine(const struct detector *d, bool sandboxed, struct doctor_row *
 		row->install = xstrdup(*why.hint ? why.hint : d->install);
 		return 0;
 	}
-	if (d->server) {
-		row->detail = xstrdup("it takes a server to prove it, which a lifecycle "
-				      "names");
+	if (d->server && !server) {
+		row->untried = true;
+		row->detail = xstrdup("it takes a server to prove it: exitpath doctor "
+				      "--pg URL, or `pg: URL` in a lifecycle");
 		row->install = xstrdup(d->install);
 		return 0;
 	}
 	dir = make_temp_dir(scratch_parent(), "exitpath-doctor", err);
 	if (!dir)
 		return -1;
-	rc = run_canary(d, sandboxed, dir, &p, &r, &why);
-	row->works = rc == 0 && p.state == PROBE_COMPLETE && run_result_passed(&r);
-	if (!row->works) {
-		CLEANUP_FREE char *ending = run_result_describe(&r);
-
-		row->detail = rc < 0 ? xstrdup(why.message)
-			      : p.detail
-				      ? xstrdup(p.detail)
-				      : xasprintf("its canary run ended with %s", ending);
-		row->install = xstrdup(d->install);
-	}
+	rc = run_canary(d, sandboxed, d->server ? server : NULL, dir, &p, &r, &why);
+	row->detail = rc < 0 ? xstrdup(why.message) : unproved(d, &p, &r);
+	row->works = !row->detail;
+	if (!row->works)
+		row->install = xstrdup(*why.hint ? why.hint : d->install);
 	if (remove_tree(dir, err) < 0)
 		return -1;
 	if (proc_interrupted())
@@ -139,19 +156,39 @@ static void examine_isolation(struct doctor *ret)
 	}
 }
 
-int engine_doctor(enum isolation isolation, const struct progress *progress,
+/* The one to prove things by: as asked, or the contract's first. A contract that cannot
+ * be read is not the doctor's business. The caller frees. */
+static char *server_for(const struct doctor_opts *o)
+{
+	const char *path = o->contract ? o->contract : CONTRACT_FILE;
+	CLEANUP(contract) struct contract c = {0};
+	struct lifecycle asked = {.pg = xstrdup(o->server)};
+	char *server = asked.pg ? server_of(&asked) : NULL;
+	struct err why = {0};
+
+	lifecycle_release(&asked);
+	if (o->server || !path_exists(path) || contract_load(path, &c, &why) < 0)
+		return server;
+	for (size_t i = 0; i < c.nlifecycles; i++)
+		if (c.lifecycles[i].pg)
+			return server_of(&c.lifecycles[i]);
+	return NULL;
+}
+
+int engine_doctor(const struct doctor_opts *opts, const struct progress *progress,
 		  struct doctor *ret, struct err *err)
 {
+	CLEANUP_FREE char *server = server_for(opts);
 	bool sandboxed;
 
 	progress_tell(progress, "doctor", "sandbox", NULL, 0, 0);
 	examine_isolation(ret);
-	sandboxed = ret->sandbox_works && isolation == ISOLATION_SANDBOX;
+	sandboxed = ret->sandbox_works && opts->isolation == ISOLATION_SANDBOX;
 	for (size_t i = 0; detectors[i]; i++) {
 		struct doctor_row *row = VEC_ADD(ret->rows, ret->nrows, ret->rows_cap);
 
 		progress_tell(progress, "doctor", detectors[i]->name, NULL, 0, 0);
-		if (examine(detectors[i], sandboxed, row, err) < 0)
+		if (examine(detectors[i], sandboxed, server, row, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -16,6 +16,7 @@ struct doctor_row {
 	const char *name, *summary;
 	char *version; /* NULL: not found */
 	bool works;    /* the canary was run and seen */
+	bool untried;  /* it takes a server, and none is named */
 	char *detail;  /* why not */
 	char *install; /* the next step when it does not work; else NULL */
 };
@@ -34,8 +35,14 @@ struct doctor {
 	char *tier_why;		/* why not better, and what to do; NULL: it is the best */
 };
 
-/* The canaries run in the sandbox unless isolation is none, or it cannot be had. */
-int engine_doctor(enum isolation isolation, const struct progress *progress,
+struct doctor_opts {
+	enum isolation isolation; /* canaries are sandboxed, unless none or impossible */
+	/* URL of a database server, or $NAME of a variable that has it; NULL: the first
+	 * that a lifecycle of the contract names. */
+	const char *server;
+	const char *contract; /* its path; NULL: that of the current directory, if any */
+};
+int engine_doctor(const struct doctor_opts *opts, const struct progress *progress,
 		  struct doctor *ret, struct err *err);
 void doctor_release(struct doctor *d);
 

@@ -1,5 +1,6 @@
 #include "engine/server.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "detect/pg_server.h"
 #include "engine/isolation.h"
@@ -90,5 +91,35 @@ int server_show(const struct session *s, const struct lifecycle *l, struct sandb
 	if (!real)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "pg: %s", dir);
 	sandbox_add_view(sb, real, dir, VIEW_WRITE);
+	return 0;
+}
+
+int server_prove(const char *url, const char *dir, struct strv *env, struct sandbox *sb,
+		 struct err *err)
+{
+	CLEANUP_FREE char *file = path_join(dir, "service");
+	CLEANUP_FREE char *program = find_program("psql");
+	CLEANUP_FREE char *socket = NULL, *real = NULL;
+
+	if (!program) {
+		err_set(err, ERR_ENVIRONMENT,
+			"psql, which plants the transaction, is "
+			"not installed");
+		err_hint(err, "apt-get install postgresql-client");
+		return -1;
+	}
+	if (pg_service_file(url, file, err) < 0)
+		return -1;
+	env_set(env, "PGSERVICEFILE", file);
+	env_set(env, "PGSERVICE", PG_NAME);
+	if (!sb)
+		return 0;
+	socket = pg_socket_dir(url, err);
+	if (!socket)
+		return -1;
+	real = realpath(socket, NULL);
+	if (!real)
+		return err_errno(err, ERR_ENVIRONMENT, errno, "pg: %s", socket);
+	sandbox_add_view(sb, real, socket, VIEW_WRITE);
 	return 0;
 }

@@ -12,5 +12,9 @@ int server_check(const struct session *s, struct err *err);
 /* Shows a sandboxed run the directory of the server's socket: nothing else of it. */
 int server_show(const struct session *s, const struct lifecycle *l, struct sandbox *sb,
 		struct err *err);
+/* For doctor: a program in dir finds the server at url through env, without an argument
+ * that everybody can read; sb, when there is one, shows its socket. */
+int server_prove(const char *url, const char *dir, struct strv *env, struct sandbox *sb,
+		 struct err *err);
 
 #endif

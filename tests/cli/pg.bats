@@ -73,6 +73,58 @@ pg_case() {
   [ "$output" = 0 ]
 }
 
+@test "pg: a client that waits for a lock, beside the one that has it" {
+  pg_case LOCKED 20 'waiting for a lock for .*: SELECT pg_advisory_lock\(\?\)'
+  ! grep -q secret <<<"$output"
+}
+
+@test "pg: the query of a client that was killed runs on, and is ended" {
+  pg_case KILLED 20 'pg_orphan' 'active for .*SELECT pg_sleep\(\?\)'
+  run psql "$URL" -Atc "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(100)'"
+  [ "$output" = 0 ]
+}
+
+@test "pg: no password and no literal gets into the evidence, and the URL may be a variable's" {
+  local secret=hunter2
+  make_client IN_TRANSACTION
+  cat >exitpath.yaml <<'YAML'
+version: 1
+setup: gcc -I/usr/include/postgresql -DHOW=$(cat how) -o client pg_session.c -lpq
+lifecycles:
+  - name: client
+    command: ./client "$DATABASE_URL"
+    pg: $DATABASE_URL
+    detectors: [pg]
+    warmup: 0
+    cycles: 2
+YAML
+  export DATABASE_URL="postgresql://postgres:$secret@/postgres?host=$PG_DIR/socket"
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --quiet --json \
+    --store "$BATS_TEST_TMPDIR/store" --packet "$BATS_TEST_TMPDIR/packet"
+  ended 20 'idle in transaction for .* after CREATE TEMP TABLE t AS SELECT \?'
+  [ -s "$BATS_TEST_TMPDIR/packet/packet.json" ]
+  ! grep -rqa -e "$secret" -e "'secret'" "$BATS_TEST_TMPDIR/store" "$BATS_TEST_TMPDIR/packet"
+  ! grep -q "$secret" <<<"$output$stderr"
+  unset DATABASE_URL
+  fails_with 2 "$EXITPATH_BIN" leak --base base --candidate candidate --quiet
+  [[ $output = *'DATABASE_URL is not set'* ]]
+}
+
+@test "pg: doctor proves it by a transaction that psql leaves open" {
+  run --separate-stderr "$EXITPATH_BIN" doctor --pg "$URL"
+  grep -Eq '^pg +works .*, libpq' <<<"$output"
+  cd "$BATS_TEST_TMPDIR" # no contract, no server
+  run --separate-stderr "$EXITPATH_BIN" doctor
+  grep -Eq '^pg +- ' <<<"$output"
+  grep -q -- '--pg URL' <<<"$output"
+  mkdir none
+  printf 'version: 1\nlifecycles:\n  - name: a\n    command: "true"\n    pg: %s\n' \
+    "postgresql:///x?host=$PWD/none" >exitpath.yaml
+  run --separate-stderr "$EXITPATH_BIN" doctor
+  grep -Eq '^pg +MISSES ' <<<"$output"
+  grep -q 'cannot be reached' <<<"$output"
+}
+
 @test "pg: a run that opens no session is not clean" {
   make_client CLOSED
   fails_with 50 "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" \
