@@ -35,6 +35,9 @@ enum { OLDEST_MINOR = 19, SOURCE_CAP = 4 << 20, CAPTURE_CAP = 64 << 10 };
 
 #define RUN_METHOD "\nfunc (m *M) Run() (code int) {"
 #define RENAMED "\nfunc (m *M) exitpathRun() (code int) {"
+/* In that method; without it, which example failed is not known. */
+#define EXAMPLES "= runExamples(m.deps.MatchString, m.examples)"
+#define OUR_EXAMPLES "= exitpathRunExamples(m.deps.MatchString, m.examples)"
 
 static int go_probe(char **ret_version, struct err *err)
 {
@@ -141,7 +144,7 @@ static int rename_run(const char *testing, const char *version, const char *to,
 		      struct err *err)
 {
 	CLEANUP(buf) struct buf text = {0}, out = {0};
-	const char *at;
+	const char *at, *examples;
 
 	if (read_file(testing, SOURCE_CAP, &text, err) < 0)
 		return -1;
@@ -153,7 +156,14 @@ static int rename_run(const char *testing, const char *version, const char *to,
 			       version, testing);
 	buf_add(&out, text.data, (size_t)(at - text.data));
 	buf_adds(&out, RENAMED);
-	buf_adds(&out, at + strlen(RUN_METHOD));
+	at += strlen(RUN_METHOD);
+	examples = strstr(at, EXAMPLES);
+	if (examples) {
+		buf_add(&out, at, (size_t)(examples - at));
+		buf_adds(&out, OUR_EXAMPLES);
+		at = examples + strlen(EXAMPLES);
+	}
+	buf_adds(&out, at);
 	return write_file(to, out.data, out.len, err);
 }
 

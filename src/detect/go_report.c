@@ -204,20 +204,26 @@ static void add_target(struct parser *p, enum resource resource, const char *tar
 
 /* --- lines ------------------------------------------------------------------------ */
 
-static void begin_cycle(struct parser *p, const char *text, bool start, const char *line)
+enum pass { PASS_START, PASS_CYCLE, PASS_VOID };
+
+static void begin_cycle(struct parser *p, const char *text, enum pass pass,
+			const char *line)
 {
+	bool start = pass == PASS_START;
 	struct go_cycle *c;
 	uint64_t tests = 0, code = 0;
 
 	if (p->open || p->r->done || !p->r->package || p->r->ncycles == GO_CYCLES_MAX ||
-	    (start && p->r->ncycles) ||
+	    (start && p->r->ncycles) || (pass == PASS_VOID && !p->r->ncycles) ||
 	    (!start && (!number(&text, &tests) || !number(&text, &code)))) {
 		fault(p, "a cycle out of place", line);
 		return;
 	}
 	c = VEC_ADD(p->r->cycles, p->r->ncycles, p->r->cycles_cap);
-	*c = (struct go_cycle){
-		.tests = tests, .code = (int64_t)code, .start = start, .canary = true};
+	*c = (struct go_cycle){.tests = tests,
+			       .code = (int64_t)code,
+			       .counted = pass == PASS_CYCLE,
+			       .canary = true};
 	p->open = true;
 	p->snapshot = SNAPSHOT_NONE;
 }
@@ -280,6 +286,15 @@ static void set_once(struct parser *p, char **field, const char *value, const ch
 		*field = xstrdup(value);
 }
 
+static void add_test(struct parser *p, struct strv *to, const char *test,
+		     const char *line)
+{
+	if (p->open || p->r->done || !*test || to->n == GO_TESTS_MAX)
+		fault(p, "a test out of place", line);
+	else
+		strv_add(to, test);
+}
+
 static void parse_line(struct parser *p, const char *line, bool first)
 {
 	const char *rest;
@@ -294,9 +309,15 @@ static void parse_line(struct parser *p, const char *line, bool first)
 	} else if ((rest = after(line, "run"))) {
 		set_once(p, &p->r->package, rest, line);
 	} else if ((rest = after(line, "start"))) {
-		begin_cycle(p, rest, true, line);
+		begin_cycle(p, rest, PASS_START, line);
 	} else if ((rest = after(line, "cycle"))) {
-		begin_cycle(p, rest, false, line);
+		begin_cycle(p, rest, PASS_CYCLE, line);
+	} else if ((rest = after(line, "void"))) {
+		begin_cycle(p, rest, PASS_VOID, line);
+	} else if ((rest = after(line, "once"))) {
+		add_test(p, &p->r->once, rest, line);
+	} else if ((rest = after(line, "unsteady"))) {
+		add_test(p, &p->r->unsteady, rest, line);
 	} else if (after(line, "held")) {
 		change_snapshot(p, SNAPSHOT_HELD, line);
 	} else if (after(line, "collected")) {
@@ -385,5 +406,7 @@ void go_report_release(struct go_report *r)
 	free(r->cwd);
 	free(r->package);
 	free(r->fault);
+	strv_release(&r->once);
+	strv_release(&r->unsteady);
 	*r = (struct go_report){0};
 }

@@ -5,7 +5,10 @@
  *	binary /tmp/go-build1/b001/pkg.test
  *	cwd /checkout/pkg
  *	run example.com/m/pkg         m.Run() was called
- *	start | cycle TESTS CODE      the level before the first cycle, if none is warm-up
+ *	start | cycle TESTS CODE | void TESTS CODE
+ *				      the level before the first cycle, if none is
+ *				      warm-up; a pass; one in which a test failed that
+ *				      had passed, and that is made again
  *	held                          a snapshot: everything, before a collection …
  *	goroutine COUNT STATE
  *	frame FUNCTION\tFILE:LINE     innermost first
@@ -14,11 +17,14 @@
  *	socket NAME
  *	collected                     … and after it, in the same form
  *	end                           of the cycle
+ *	once TEST                     passed in the first pass only
+ *	unsteady TEST                 failed in some pass after it
  *	done                          of all of them
  */
 #ifndef EXITPATH_DETECT_GO_REPORT_H
 #define EXITPATH_DETECT_GO_REPORT_H
 
+#include "base/strv.h"
 #include "detect/frames.h"
 #include "model/resource.h"
 
@@ -27,8 +33,10 @@
 #include <stdint.h>
 
 enum {
-	GO_CYCLES_MAX = 2001, /* start, warm-up and measured: twice MAX_CYCLES and one */
+	GO_CYCLES_MAX = 2017, /* start, warm-up and measured: twice MAX_CYCLES and one;
+				 and exitpathVoids of adapters/go/cycles.go */
 	GO_HELD_MAX = 4096,   /* signatures of one test binary; more are not read */
+	GO_TESTS_MAX = 1000,  /* once and unsteady, each */
 };
 
 /* One signature in all snapshots. */
@@ -44,10 +52,10 @@ struct go_held {
 struct go_cycle {
 	uint64_t tests;
 	int64_t code;
-	bool start;
-	bool whole;  /* its "end" is there */
-	bool canary; /* the planted goroutine and the report's descriptor are in both
-			snapshots */
+	bool counted; /* no start, and no pass that was made again */
+	bool whole;   /* its "end" is there */
+	bool canary;  /* the planted goroutine and the report's descriptor are in both
+			 snapshots */
 };
 
 struct go_report {
@@ -59,6 +67,7 @@ struct go_report {
 	size_t ncycles, cycles_cap;
 	struct go_held *helds;
 	size_t nhelds, helds_cap;
+	struct strv once, unsteady; /* tests that cannot run again, or not always */
 };
 
 /* path: of the report, whose descriptor is part of the canary. Pure, for fuzzing. */

@@ -150,31 +150,37 @@ static const char *name_of(const struct go_report *r)
 	return r->package ? r->package : r->cwd ? r->cwd : "a test binary";
 }
 
-/* 1 when a start stands before the first cycle. */
-static size_t has_start(const struct go_report *r)
+/* The cycles that were begun. */
+static size_t counted(const struct go_report *r)
 {
-	return r->ncycles && r->cycles[0].start;
+	size_t n = 0;
+
+	for (size_t k = 0; k < r->ncycles; k++)
+		n += r->cycles[k].counted;
+	return n;
 }
 
-/* Tests that pass the first time and not later. */
+/* Tests that pass the first time and not later, and that leaving tests out did not help.
+ */
 static char *second_time(const struct go_report *r)
 {
-	size_t first = has_start(r), failed = 0, at = 0;
+	size_t failed = 0, at = 0, n = 0;
 
-	for (size_t k = first; k < r->ncycles; k++) {
-		if (r->cycles[k].code && !failed++)
-			at = k;
+	for (size_t k = 0; k < r->ncycles; k++) {
+		n += r->cycles[k].counted;
+		if (r->cycles[k].counted && r->cycles[k].code && !failed++)
+			at = n;
 	}
-	if (failed && failed < r->ncycles - at)
+	if (failed && failed < n - at + 1)
 		return xasprintf(
 			"the tests of %s fail at times: in cycle %zu, and not in "
 			"a later one",
-			name_of(r), at + 1 - first);
-	if (failed && at > first)
+			name_of(r), at);
+	if (failed && at > 1)
 		return xasprintf("the tests of %s pass once and fail in cycle %zu: they "
 				 "cannot run twice in one process; see go test -count=2",
-				 name_of(r), at + 1 - first);
-	if (!failed && r->package && !r->done && r->ncycles > first)
+				 name_of(r), at);
+	if (!failed && r->package && !r->done && n)
 		return xasprintf("the tests of %s pass once and end the process in a "
 				 "later cycle; see go test -count=2",
 				 name_of(r));
@@ -201,12 +207,15 @@ static char *run_failure(const struct collection *c)
 	return TAKE_PTR(line);
 }
 
-/* The cycle of r that the engine calls k: a start before it is none. */
+/* The cycle of r that the engine calls k. */
 static const struct go_cycle *cycle_of(const struct go_report *r, size_t k,
 				       size_t *ret_at)
 {
-	size_t at = k + has_start(r);
+	size_t at = 0;
 
+	for (; at < r->ncycles; at++)
+		if (r->cycles[at].counted && !k--)
+			break;
 	*ret_at = at;
 	return at < r->ncycles && r->cycles[at].whole ? &r->cycles[at] : NULL;
 }
@@ -226,7 +235,7 @@ static void judge_incomplete(struct collection *c, const struct go_report *r)
 			c->probe, state,
 			xasprintf("the test binary of %s left in cycle %zu: os.Exit, "
 				  "log.Fatal or a panic",
-				  name_of(r), r->ncycles + 1 - has_start(r)));
+				  name_of(r), counted(r) + 1));
 }
 
 static void judge_report(struct collection *c, const struct go_report *r,
@@ -272,6 +281,7 @@ static void judge_absent(struct collection *c)
 static void judge(struct collection *c)
 {
 	uint64_t tests = 0;
+	bool left_out = false;
 
 	if (c->state->refused) {
 		probe_worsen(c->probe, PROBE_SILENT, xstrdup(c->state->refused));
@@ -281,12 +291,17 @@ static void judge(struct collection *c)
 		judge_absent(c);
 		return;
 	}
-	for (size_t i = 0; i < c->state->nreports; i++)
+	for (size_t i = 0; i < c->state->nreports; i++) {
 		judge_report(c, &c->state->reports[i], &tests);
+		left_out |= c->state->reports[i].once.n > 0;
+	}
 	if (c->probe->state == PROBE_COMPLETE && !tests)
-		probe_worsen(c->probe, PROBE_NOT_FITTING,
-			     xstrdup("no test was run: they were skipped, or none "
-				     "matches -run"));
+		probe_worsen(
+			c->probe, PROBE_NOT_FITTING,
+			left_out ? xstrdup("every test passes once and fails when it "
+					   "runs again; see go test -count=2")
+				 : xstrdup("no test was run: they were skipped, or none "
+					   "matches -run"));
 }
 
 /* --- leaks ------------------------------------------------------------------------ */
@@ -379,6 +394,30 @@ static void add_held(struct collection *c, const struct go_report *r,
 	}
 }
 
+/*
+ * A test that fails when it runs again has left something behind that it did not find:
+ * judged against base. What fails at times is nobody's.
+ */
+static void add_repeats(struct collection *c, const struct go_report *r)
+{
+	for (size_t i = 0; i < r->once.n; i++) {
+		struct leak *l = probe_leak(c->probe, RESOURCE_STATE, 1, 0);
+
+		l->process = xstrdup(r->binary ? path_base(r->binary) : "?");
+		l->what = xasprintf("%s of %s", r->once.v[i], name_of(r));
+		leak_sign(l);
+	}
+	for (size_t i = 0; i < r->unsteady.n; i++) {
+		char *text = xasprintf("%s of %s passes at times and fails at times",
+				       r->unsteady.v[i], name_of(r));
+
+		if (c->probe->notes.n < NOTES_MAX)
+			probe_note(c->probe, text);
+		else
+			free(text);
+	}
+}
+
 static void collect_leaks(struct collection *c)
 {
 	for (size_t i = 0; i < c->state->nreports; i++) {
@@ -389,6 +428,7 @@ static void collect_leaks(struct collection *c)
 			continue;
 		for (size_t j = 0; j < r->nhelds; j++)
 			add_held(c, r, &r->helds[j]);
+		add_repeats(c, r);
 		if (r->cut)
 			probe_note(c->probe,
 				   xasprintf("%s holds more kinds of things than are "

@@ -263,10 +263,64 @@ X
   CYCLES=4 gate 0 'no growth' -- go test ./...
 }
 
-@test "go: tests that pass once and not twice" {
+@test "go: a test that passes once and not twice is left out" {
   OUTER='var n int' internal 'if n++; n > 1 { t.Fatal("twice") }'
   base && candidate
-  gate 30 'pass once and fail in cycle 2' -- go test ./...
+  gate 0 'TestX of example.com/m' -- go test ./...
+  forget && commit_all candidate && git tag -f candidate
+  gate 20 'loop' -- go test ./...
+}
+
+@test "go: a test that the candidate can run once only" {
+  OUTER='var n int' internal 'if n++; n > 9 { t.Fatal("again") }'
+  base && sed -i 's/n > 9/n > 1/' x_test.go && candidate
+  gate 20 '"state"' 'TestX of example.com/m' -- go test ./...
+}
+
+@test "go: no test that runs twice" {
+  rm w_test.go
+  OUTER='var n int' internal 'if n++; n > 1 { t.Fatal("twice") }'
+  base && candidate
+  gate 50 'passes once and fails when it runs again' -- go test ./...
+}
+
+# As in hashicorp/golang-lru: it depends on the clock, and on what the machine is busy with.
+@test "go: a test, an example and a subtest that fail at times" {
+  cat >f_test.go <<'X'
+package m
+
+import (
+	"fmt"
+	"testing"
+)
+
+var a, b, c int
+
+func TestA(t *testing.T) {
+	New() // in the passes that do not count as well
+	if a++; a == 3 {
+		t.Error("at times")
+	}
+}
+
+func ExampleNew() {
+	b++
+	fmt.Println(b == 2)
+	// Output: false
+}
+
+func TestC(t *testing.T) {
+	t.Run("sub", func(t *testing.T) {
+		t.Parallel()
+		if c++; c == 4 {
+			t.Fatal("at times")
+		}
+	})
+}
+X
+  candidate && sed -i 's|New() //.*|New().Close()|' f_test.go && base
+  gate 20 'loop' 'TestA of example.com/m passes at times' ExampleNew TestC -- go test ./...
+  CANDIDATE=base gate 0 'ExampleNew' -- go test ./...
 }
 
 @test "go: tests that panic the second time" {

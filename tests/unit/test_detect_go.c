@@ -104,10 +104,31 @@ static void test_released(void **state)
 		      1) "fd /x\ncollected\n" CANARY PLANTED "end\ndone\n",
 	      &r);
 	assert_null(r.fault);
-	assert_true(r.cycles[0].start && !r.cycles[1].start);
+	assert_true(!r.cycles[0].counted && r.cycles[1].counted);
 	assert_int_equal(go_held_released(&r.helds[0], 1), 1);
 	assert_int_equal(go_held_added(&r, &r.helds[0], 1), 0); /* a goroutine */
 	assert_int_equal(go_held_added(&r, &r.helds[1], 1), 1);
+}
+
+/* What a pass left that was made again is the level of the next. */
+static void test_void(void **state)
+{
+	CLEANUP(go_report) struct go_report r = {0};
+
+	(void)state;
+	parse(HEAD "cycle 2 0\n" SNAP("") "void 2 1\n" SNAP(LOOP(1)) "cycle 1 0\n" SNAP(
+		      LOOP(1)) "once TestA\nunsteady TestB/c d\ndone\n",
+	      &r);
+	assert_null(r.fault);
+	assert_true(r.done);
+	assert_int_equal(r.ncycles, 3);
+	assert_true(r.cycles[0].counted && !r.cycles[1].counted && r.cycles[2].counted);
+	assert_int_equal(r.cycles[1].code, 1);
+	assert_int_equal(go_held_added(&r, &r.helds[0], 1), 1);
+	assert_int_equal(go_held_added(&r, &r.helds[0], 2), 0);
+	assert_int_equal(r.once.n, 1);
+	assert_string_equal(r.once.v[0], "TestA");
+	assert_string_equal(r.unsteady.v[0], "TestB/c d");
 }
 
 /* Keys of goroutines: closures by what they stand in, not by number. */
@@ -170,6 +191,11 @@ static const struct {
 	 true},
 	{HEAD "cycle 1 0\ndone\n", "done out of place", 1, false, true},
 	{HEAD "start\n" SNAP("") "start\n", "a cycle out of place", 1, true, false},
+	{HEAD "void 1 0\n", "a cycle out of place", 0, false, false},
+	{HEAD "cycle 1 0\n" SNAP("") "once \n", "a test out of place", 1, true, false},
+	{HEAD "cycle 1 0\nonce T\n", "a test out of place", 1, false, false},
+	{HEAD "cycle 1 0\n" SNAP("") "done\nunsteady T\n", "a test out of place", 1, true,
+	 true},
 };
 
 static void test_broken(void **state)
@@ -286,6 +312,7 @@ int main(void)
 		HARNESS_TEST(test_released), HARNESS_TEST(test_names),
 		HARNESS_TEST(test_broken),   HARNESS_TEST(test_canary),
 		HARNESS_TEST(test_commands), HARNESS_TEST(test_outputs),
+		HARNESS_TEST(test_void),
 	};
 
 	return HARNESS_RUN(tests);
