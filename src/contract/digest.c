@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "contract/faults.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +107,8 @@ void contract_digest(struct contract *c)
 	put_list(j, "expose", &c->expose);
 	put(j, "suite", c->suite);
 	json_object_set_new(j, "suppressions", suppressions);
+	if (c->faults.given)
+		json_object_set_new(j, "faults", faults_json(&c->faults));
 	put(j, "later", c->later);
 	hash(j, hex);
 	snprintf(c->digest, sizeof(c->digest), "sha256:%s", hex);

@@ -4,10 +4,9 @@
 
 #include "contract/read.h"
 
-int read_faults(const struct reader *, const struct key *, const struct yaml *, void *);
 int read_worlds(const struct reader *, const struct key *, const struct yaml *, void *);
-/* The canonical JSON of both in a contract that they accepted, defaults filled in; NULL
- * when that is what a contract without them means. The caller frees. */
+/* The canonical JSON of it in a contract that was accepted; NULL when there is none. The
+ * caller frees. */
 char *later_canonical(const struct yaml *contract);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "contract/faults.h"
 #include "contract/later.h"
 #include "contract/read.h"
 #include "contract/show.h"
@@ -294,21 +295,6 @@ static int read_match(const struct reader *r, const struct key *k,
 	return -1;
 }
 
-static int read_date(const struct reader *r, const struct key *k,
-		     const struct yaml *value, void *into)
-{
-	char shown[SHOW_MAX];
-
-	if (read_check(r, value, YAML_STRING, k->name) < 0)
-		return -1;
-	if (date_valid(value->text))
-		return read_text(r, k, value, into);
-	show_text(value->text, shown);
-	yaml_error(value, r->name, r->err, "%s: %s is not a day", k->name, shown);
-	err_hint(r->err, "write it as YYYY-MM-DD");
-	return -1;
-}
-
 #define FIELD(member) offsetof(struct suppression, member)
 static const struct key suppression_keys[] = {
 	{"match", read_match, FIELD(match), .required = true},
@@ -382,9 +368,9 @@ static int check_version(const struct reader *r, const struct yaml *root)
 int contract_parse(const char *text, size_t len, const char *name, struct contract *ret,
 		   struct err *err)
 {
-	static const struct keys *const tables[] = {&contract_table, &lifecycle_table,
-						    &limits_table, &suppression_table,
-						    NULL};
+	static const struct keys *const tables[] = {
+		&contract_table, &lifecycle_table, &limits_table, &suppression_table,
+		&faults_table,	 &ignore_table,	   NULL};
 	const struct reader r = {.name = name, .err = err, .tables = tables};
 	CLEANUP(contract) struct contract c = {0};
 	CLEANUP(yaml) struct yaml root = {0};
@@ -395,7 +381,9 @@ int contract_parse(const char *text, size_t len, const char *name, struct contra
 	if (yaml_parse(text, len, name, &root, err) < 0)
 		return -1;
 	c.setup_timeout_ms = DEFAULT_SETUP_TIMEOUT_MS;
-	if (check_version(&r, &root) < 0 || read_map(&r, &contract_table, &root, &c) < 0)
+	if (check_version(&r, &root) < 0 ||
+	    read_map(&r, &contract_table, &root, &c) < 0 ||
+	    check_faults(&r, &root, &c) < 0)
 		return -1;
 	c.later = later_canonical(&root);
 	contract_digest(&c);

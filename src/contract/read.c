@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "contract/load.h"
 #include "contract/show.h"
+#include "contract/suppression.h"
 #include "model/contract.h"
 
 #include <ctype.h>
@@ -308,4 +309,19 @@ int read_size(const struct reader *r, const struct key *k, const struct yaml *va
 		return err_prefix(r->err, "%s:%u:%u", r->name, value->line,
 				  value->column);
 	return 0;
+}
+
+int read_date(const struct reader *r, const struct key *k, const struct yaml *value,
+	      void *into)
+{
+	char shown[SHOW_MAX];
+
+	if (read_check(r, value, YAML_STRING, k->name) < 0)
+		return -1;
+	if (date_valid(value->text))
+		return read_text(r, k, value, into);
+	show_text(value->text, shown);
+	yaml_error(value, r->name, r->err, "%s: %s is not a day", k->name, shown);
+	err_hint(r->err, "write it as YYYY-MM-DD");
+	return -1;
 }

@@ -59,6 +59,7 @@ int read_bool(const struct reader *, const struct key *, const struct yaml *, vo
 int read_unsigned(const struct reader *, const struct key *, const struct yaml *, void *);
 int read_uint64(const struct reader *, const struct key *, const struct yaml *, void *);
 int read_duration(const struct reader *, const struct key *, const struct yaml *, void *);
+int read_date(const struct reader *, const struct key *, const struct yaml *, void *);
 int read_size(const struct reader *, const struct key *, const struct yaml *, void *);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "contract/load.h"
+#include "model/fault.h"
 #include "model/resource.h"
 
 #include <ctype.h>
@@ -73,18 +74,8 @@ static const char *skip_common_directory(const char *pattern)
 	return pattern;
 }
 
-const char *suppression_refused(const char *match)
+static const char *pattern_refused(const char *pattern)
 {
-	const char *colon = strchr(match, ':'), *pattern;
-	CLEANUP_FREE char *kind = NULL;
-	enum resource ignored;
-
-	if (!colon)
-		return "is not KIND:PATTERN";
-	kind = xstrndup(match, (size_t)(colon - match));
-	if (strcmp(kind, "leak") != 0 && !resource_parse(kind, &ignored))
-		return "has a kind that is neither leak nor a resource";
-	pattern = colon + 1;
 	for (const char *p = pattern; *p; p++)
 		if (iscntrl((unsigned char)*p))
 			return "has a control character";
@@ -95,6 +86,38 @@ const char *suppression_refused(const char *match)
 	if (literals(skip_common_directory(pattern)) < MIN_LITERALS)
 		return "is too wide: fewer than 3 characters are literal";
 	return NULL;
+}
+
+const char *suppression_refused(const char *match)
+{
+	const char *colon = strchr(match, ':');
+	CLEANUP_FREE char *kind = NULL;
+	enum resource ignored;
+
+	if (!colon)
+		return "is not KIND:PATTERN";
+	kind = xstrndup(match, (size_t)(colon - match));
+	if (strcmp(kind, "leak") != 0 && !resource_parse(kind, &ignored))
+		return "has a kind that is neither leak nor a resource";
+	return pattern_refused(colon + 1);
+}
+
+const char *ignore_refused(const char *match)
+{
+	const char *call = strchr(match, ':');
+	const char *function = call ? strchr(call + 1, ':') : NULL;
+	CLEANUP_FREE char *defect = NULL, *name = NULL;
+	enum fault_defect ignored;
+
+	if (!function)
+		return "is not DEFECT:CALL:FUNCTION";
+	defect = xstrndup(match, (size_t)(call - match));
+	if (!fault_defect_parse(defect, &ignored))
+		return "has no defect that is known";
+	name = xstrndup(call + 1, (size_t)(function - call - 1));
+	if (strcmp(name, "*") != 0 && (!*name || name[strcspn(name, "*?[\\")]))
+		return "has a call that is neither a name nor *";
+	return pattern_refused(function + 1);
 }
 
 bool date_valid(const char *text)
@@ -120,32 +143,41 @@ bool date_valid(const char *text)
 	return v[1] != 2 || v[2] < 29 || leap;
 }
 
-static const struct suppression *find(const struct contract *c, const char *match)
+static const struct suppression *find(const struct suppression *list, size_t n,
+				      const char *match)
 {
-	for (size_t i = 0; i < c->nsuppressions; i++)
-		if (!strcmp(c->suppressions[i].match, match))
-			return &c->suppressions[i];
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i].match, match))
+			return &list[i];
 	return NULL;
+}
+
+/* what: "suppression", "ignored fault". */
+static void add_widened(const char *what, const struct suppression *old_list, size_t nold,
+			const struct suppression *new_list, size_t nnew,
+			struct strv *lines)
+{
+	for (size_t i = 0; i < nnew; i++) {
+		const struct suppression *new = &new_list[i];
+		const struct suppression *old = find(old_list, nold, new->match);
+		const char *until = new->expires ? new->expires : "never";
+
+		if (!old)
+			strv_addf(lines, "%s added: %s (owner %s, expires %s): %s", what,
+				  new->match, new->owner, until, new->reason);
+		/* ISO dates sort as text. */
+		else if (old->expires &&
+			 (!new->expires || strcmp(new->expires, old->expires) > 0))
+			strv_addf(lines, "%s prolonged: %s (owner %s) expires %s, was %s",
+				  what, new->match, new->owner, until, old->expires);
+	}
 }
 
 void contract_widened(const struct contract *base, const struct contract *candidate,
 		      struct strv *ret_lines)
 {
-	for (size_t i = 0; i < candidate->nsuppressions; i++) {
-		const struct suppression *new = &candidate->suppressions[i];
-		const struct suppression *old = find(base, new->match);
-		const char *until = new->expires ? new->expires : "never";
-
-		if (!old)
-			strv_addf(ret_lines,
-				  "suppression added: %s (owner %s, expires %s): %s",
-				  new->match, new->owner, until, new->reason);
-		/* ISO dates sort as text. */
-		else if (old->expires &&
-			 (!new->expires || strcmp(new->expires, old->expires) > 0))
-			strv_addf(ret_lines,
-				  "suppression prolonged: %s (owner %s) expires %s, was "
-				  "%s",
-				  new->match, new->owner, until, old->expires);
-	}
+	add_widened("suppression", base->suppressions, base->nsuppressions,
+		    candidate->suppressions, candidate->nsuppressions, ret_lines);
+	add_widened("ignored fault", base->faults.ignore, base->faults.nignore,
+		    candidate->faults.ignore, candidate->faults.nignore, ret_lines);
 }

@@ -6,6 +6,9 @@
 
 /* NULL when KIND:PATTERN is narrow enough, else why not. */
 const char *suppression_refused(const char *match);
+/* The same for DEFECT:CALL:FUNCTION of a fault: a function of the call chain, whatever
+ * the call where that is `*`. */
+const char *ignore_refused(const char *match);
 /* A day of the Gregorian calendar, as YYYY-MM-DD. */
 bool date_valid(const char *text);
 

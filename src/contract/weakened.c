@@ -33,8 +33,8 @@ static void compare_text(const char *what, const char *old, const char *new,
 			  old ? old : "none");
 }
 
-/* No detectors named: every one that fits. */
-static bool fewer_detectors(const struct strv *old, const struct strv *new)
+/* No names: all there are. */
+static bool fewer_names(const struct strv *old, const struct strv *new)
 {
 	if (!new->n)
 		return false;
@@ -105,7 +105,7 @@ static void compare_lifecycle(const struct lifecycle *old, const struct lifecycl
 	if (new->warmup > old->warmup)
 		strv_addf(lines, "lifecycle %s: more warm-up: %u, was %u", old->name,
 			  new->warmup, old->warmup);
-	if (fewer_detectors(&old->detectors, &new->detectors)) {
+	if (fewer_names(&old->detectors, &new->detectors)) {
 		CLEANUP_FREE char *before = detector_list(&old->detectors);
 		CLEANUP_FREE char *now = detector_list(&new->detectors);
 
@@ -119,6 +119,30 @@ static void compare_lifecycle(const struct lifecycle *old, const struct lifecycl
 		strv_addf(lines, "lifecycle %s: network: %s, was %s", old->name,
 			  network_name(new->network), network_name(old->network));
 	compare_limits(old->name, &old->limits, &new->limits, lines);
+}
+
+static void compare_faults(const struct fault_settings *old,
+			   const struct fault_settings *new, struct strv *lines)
+{
+	if (!old->given)
+		return;
+	if (!new->given) {
+		strv_add(lines, "faults removed");
+		return;
+	}
+	if (new->classes && (~new->classes &(old->classes ? old->classes : UINT32_MAX)))
+		strv_add(lines, "faults: fewer classes");
+	if (new->points && (!old->points || new->points < old->points))
+		strv_addf(lines, "faults: at most %u points", new->points);
+	if (new->time_ms && (!old->time_ms || new->time_ms < old->time_ms))
+		strv_addf(lines, "faults: less time: %" PRIu64 " ms", new->time_ms);
+	if (fewer_names(&old->lifecycles, &new->lifecycles))
+		strv_add(lines, "faults: fewer lifecycles");
+	compare_text("faults: layer", old->layer, new->layer, lines);
+	compare_text("faults: check", old->check, new->check, lines);
+	if (old->forever != new->forever)
+		strv_addf(lines, "faults: mode changed: %s",
+			  new->forever ? "forever" : "once");
 }
 
 void contract_weakened(const struct contract *base, const struct contract *candidate,
@@ -137,6 +161,7 @@ void contract_weakened(const struct contract *base, const struct contract *candi
 	}
 	compare_text("setup", base->setup, candidate->setup, ret_lines);
 	compare_text("suite", base->suite, candidate->suite, ret_lines);
+	compare_faults(&base->faults, &candidate->faults, ret_lines);
 	for (size_t i = 0; i < candidate->expose.n; i++)
 		if (!strv_contains(&base->expose, candidate->expose.v[i]))
 			strv_addf(ret_lines, "runs may read more of the machine: %s",

@@ -85,16 +85,32 @@ void lifecycle_release(struct lifecycle *l)
 	*l = (struct lifecycle){0};
 }
 
+void suppression_release(struct suppression *s)
+{
+	free(s->match);
+	free(s->reason);
+	free(s->owner);
+	free(s->expires);
+	*s = (struct suppression){0};
+}
+
+static void settings_release(struct fault_settings *f)
+{
+	for (size_t i = 0; i < f->nignore; i++)
+		suppression_release(&f->ignore[i]);
+	free(f->ignore);
+	free(f->layer);
+	free(f->check);
+	strv_release(&f->lifecycles);
+}
+
 void contract_release(struct contract *c)
 {
 	for (size_t i = 0; i < c->nlifecycles; i++)
 		lifecycle_release(&c->lifecycles[i]);
-	for (size_t i = 0; i < c->nsuppressions; i++) {
-		free(c->suppressions[i].match);
-		free(c->suppressions[i].reason);
-		free(c->suppressions[i].owner);
-		free(c->suppressions[i].expires);
-	}
+	for (size_t i = 0; i < c->nsuppressions; i++)
+		suppression_release(&c->suppressions[i]);
+	settings_release(&c->faults);
 	free(c->path);
 	free(c->base);
 	free(c->setup);

@@ -39,6 +39,21 @@ struct suppression {
 	unsigned line; /* in the contract, 1-based */
 };
 
+/* What `faults` says; zeros where it says nothing. */
+struct fault_settings {
+	bool given;	  /* the contract has the key: the gate makes calls fail, too */
+	uint32_t classes; /* bits in the order memory, file, net, process, db; 0: all */
+	bool forever;
+	char *layer;		/* NULL: the one that fits */
+	unsigned points;	/* at most; 0: all */
+	uint64_t time_ms;	/* for each lifecycle and revision; 0: no limit */
+	struct strv lifecycles; /* empty: all */
+	char *check;		/* shell command line that must pass after each run */
+	/* match is DEFECT:CALL:FUNCTION; see ignore_refused() */
+	struct suppression *ignore;
+	size_t nignore, ignore_cap;
+};
+
 struct contract {
 	char *path;  /* where it was read; NULL: from flags */
 	char *base;  /* revision; NULL: merge-base with the default branch */
@@ -52,7 +67,8 @@ struct contract {
 	char *suite;	    /* shell command line; NULL: none */
 	struct suppression *suppressions;
 	size_t nsuppressions, suppressions_cap;
-	char *later; /* canonical JSON of faults and worlds; NULL: defaults */
+	struct fault_settings faults;
+	char *later;		     /* canonical JSON of worlds; NULL: none */
 	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
 };
 
@@ -63,6 +79,7 @@ const char *server_url_refused(const char *text);
 /* The variable that text names as $NAME or ${NAME}, or NULL. The caller frees. */
 char *server_variable(const char *text);
 void lifecycle_release(struct lifecycle *l);
+void suppression_release(struct suppression *s);
 void contract_release(struct contract *c);
 DEFINE_CLEANUP(contract)
 

@@ -4,14 +4,27 @@
 #include "model/codec.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *fault_defect_name(enum fault_defect d)
 {
 	static const char *const names[FAULT_DEFECTS] = {
-		"none", "crash", "sanitizer", "hang", "leak", "held", "file", "swallowed",
+		"none", "crash", "sanitizer", "hang",  "leak",
+		"held", "file",	 "swallowed", "check",
 	};
 
 	return d < FAULT_DEFECTS ? names[d] : "?";
+}
+
+bool fault_defect_parse(const char *name, enum fault_defect *ret)
+{
+	for (int d = DEFECT_CRASH; d < FAULT_DEFECTS; d++) {
+		if (strcmp(fault_defect_name((enum fault_defect)d), name) != 0)
+			continue;
+		*ret = (enum fault_defect)d;
+		return true;
+	}
+	return false;
 }
 
 struct fault_finding *fault_report_finding(struct fault_report *r)

@@ -23,9 +23,11 @@ enum fault_defect {
 	DEFECT_HELD, /* a descriptor, socket, thread, process, lock … */
 	DEFECT_FILE, /* a file left behind */
 	DEFECT_SWALLOWED,
+	DEFECT_CHECK, /* the contract's own check fails after the run */
 	FAULT_DEFECTS
 };
 const char *fault_defect_name(enum fault_defect d); /* "crash", "leak" … */
+bool fault_defect_parse(const char *name, enum fault_defect *ret); /* not "none" */
 
 /* One point at which a call was made to fail, and what came of it. */
 struct fault_finding {

@@ -28,10 +28,9 @@ static const char *const same[] = {
 	"      test\r\n...\n",
 	"\xef\xbb\xbfversion: 1\nlifecycles: [{name: a, command: make test}]",
 	"version: 1\nsetup_timeout: 30m\nshare: []\nsuppressions: []\nworlds: {}\n"
-	"faults: {classes: [db, process, net, file, memory], mode: once}\n"
 	"lifecycles: [{name: a, command: make test, warmup: 1, cycles: 5, timeout: 1m,\n"
 	"  network: none, repairs: false, limits: {}}]\nexpose: []\n",
-	"version: 1\nfaults: {}\nlifecycles: [{name: a, command: make test, timeout: "
+	"version: 1\nlifecycles: [{name: a, command: make test, timeout: "
 	"60000ms}]",
 };
 
@@ -54,6 +53,10 @@ static void test_spelling_does_not_matter(void **state)
 #define SUPPRESSION(match, reason, owner, more)                                      \
 	"suppressions: [{match: '" match "', reason: " reason ", owner: " owner more \
 	"}]\n"
+
+#define IGNORE(match, reason, owner, more)                                              \
+	"faults: {ignore: [{match: '" match "', reason: " reason ", owner: " owner more \
+	"}]}\n"
 
 /* Every pair of these means something different. */
 static const char *const different[] = {
@@ -84,7 +87,18 @@ static const char *const different[] = {
 	WITH(A, "share: ['a, b']\n"),
 	WITH(A, "expose: [/a]\n"),
 	WITH(A, "expose: [/a, /b]\n"),
+	WITH(A, "faults: {}\n"),
 	WITH(A, "faults: {mode: forever}\n"),
+	WITH(A, "faults: {points: 7}\n"),
+	WITH(A, "faults: {time: 7s}\n"),
+	WITH(A, "faults: {layer: libc}\n"),
+	WITH(A, "faults: {lifecycles: [a]}\n"),
+	WITH(A, "faults: {check: make test}\n"),
+	WITH(A, IGNORE("leak:malloc:foo", "r", "o", "")),
+	WITH(A, IGNORE("leak:calloc:foo", "r", "o", "")),
+	WITH(A, IGNORE("leak:malloc:foo", "s", "o", "")),
+	WITH(A, IGNORE("leak:malloc:foo", "r", "p", "")),
+	WITH(A, IGNORE("leak:malloc:foo", "r", "o", ", expires: 2027-01-01")),
 	WITH(A, "faults: {classes: [net]}\n"),
 	WITH(A, "faults: {classes: [net, file]}\n"),
 	WITH(A, "worlds: {w: {}}\n"),
@@ -97,6 +111,19 @@ static const char *const different[] = {
 	WITH(A, SUPPRESSION("leak:foo", "r", "p", "")),
 	WITH(A, SUPPRESSION("leak:foo", "r", "o", ", expires: 2027-01-01")),
 };
+
+/* Two ways to say all of them. */
+static void test_faults_defaults(void **state)
+{
+	char a[7 + SHA256_HEX], b[7 + SHA256_HEX];
+
+	(void)state;
+	digest(WITH(A, "faults: {}\n"), a);
+	digest(WITH(A,
+		    "faults: {classes: [db, process, net, file, memory], mode: once}\n"),
+	       b);
+	assert_string_equal(a, b);
+}
 
 static void test_meaning_matters(void **state)
 {
@@ -172,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_spelling_does_not_matter),
+		HARNESS_TEST(test_faults_defaults),
 		HARNESS_TEST(test_meaning_matters),
 		HARNESS_TEST(test_flags_change_it),
 		HARNESS_TEST(test_where_it_was_read_does_not_matter),

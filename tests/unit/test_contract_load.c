@@ -61,12 +61,54 @@ static void test_the_example_of_the_design(void **state)
 	assert_false(l->repairs);
 	assert_int_equal(c.share.n, 2);
 	assert_string_equal(c.share.v[0], "node_modules");
+	assert_true(c.faults.given && !c.faults.forever && c.faults.classes == 31);
 	assert_int_equal(c.nsuppressions, 1);
 	assert_string_equal(c.suppressions[0].match, "leak:libfoo_init");
 	assert_string_equal(c.suppressions[0].reason, "one-time cache");
 	assert_string_equal(c.suppressions[0].owner, "@core");
 	assert_string_equal(c.suppressions[0].expires, "2027-06-30");
 	assert_int_equal(c.suppressions[0].line, 18);
+}
+
+static void test_faults(void **state)
+{
+	static const char text[] =
+		"version: 1\n"
+		"lifecycles: [{name: a, command: ./a}, {name: b, command: ./b}]\n"
+		"faults:\n"
+		"  classes: [file, db]\n"
+		"  mode: forever\n"
+		"  layer: libc\n"
+		"  points: 100\n"
+		"  time: 30s\n"
+		"  lifecycles: [b]\n"
+		"  check: ./rows.sh\n"
+		"  ignore:\n"
+		"    - {match: \"swallowed:fsync:save_cache\", reason: cache, owner: "
+		"me,\n"
+		"       expires: 2027-01-01}\n";
+	static const char plain[] = "version: 1\nlifecycles: [{name: a, command: b}]";
+	CLEANUP(contract) struct contract c = {0}, none = {0};
+	struct err err = {0};
+	const struct fault_settings *f = &c.faults;
+
+	(void)state;
+	if (contract_parse(text, strlen(text), "t", &c, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_true(f->given && f->forever && f->classes == (1U << 1 | 1U << 4));
+	assert_string_equal(f->layer, "libc");
+	assert_int_equal(f->points, 100);
+	assert_true(f->time_ms == 30000);
+	assert_int_equal(f->lifecycles.n, 1);
+	assert_string_equal(f->check, "./rows.sh");
+	assert_int_equal(f->nignore, 1);
+	assert_string_equal(f->ignore[0].match, "swallowed:fsync:save_cache");
+	assert_string_equal(f->ignore[0].owner, "me");
+	assert_string_equal(f->ignore[0].expires, "2027-01-01");
+	assert_int_equal(f->ignore[0].line, 12);
+	if (contract_parse(plain, strlen(plain), "t", &none, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_false(none.faults.given);
 }
 
 static void test_defaults_and_the_rest(void **state)
@@ -224,6 +266,7 @@ static void test_what_is_not_yaml(void **state)
 }
 
 #define OK "version: 1\nlifecycles:\n- name: a\n  command: b\n"
+#define IGNORED OK "faults:\n  ignore:\n  - match: "
 #define SUPPRESS OK "suppressions:\n- match: "
 
 static void test_keys_and_types(void **state)
@@ -459,8 +502,44 @@ static void test_suppressions_faults_worlds(void **state)
 		 "all classes"},
 		{OK "faults: {mode: twice}\n", "5:16: mode: \"twice\" is not known",
 		 "once, forever"},
-		{OK "faults: {points: 5}\n", "5:10: unknown key \"points\" in faults",
-		 "classes, mode"},
+		{OK "faults: {point: 5}\n", "5:10: unknown key \"point\" in faults",
+		 "did you mean points?"},
+		{OK "faults: [file]\n", "5:9: faults must be a map, not a list", NULL},
+		{OK "faults: {points: 0}\n",
+		 "5:18: points must be a whole number from 1 to 1048576, not \"0\"",
+		 NULL},
+		{OK "faults: {time: 60}\n", "5:16: time: \"60\" is not a duration", NULL},
+		{OK "faults: {check: ''}\n", "5:17: check is blank", NULL},
+		{OK "faults: {layer: a b}\n", "5:17: layer: \"a b\" cannot be a name",
+		 NULL},
+		{OK "faults: {lifecycles: []}\n", "5:22: lifecycles is an empty list",
+		 "all lifecycles"},
+		{OK "faults: {lifecycles: [nobody]}\n",
+		 "5:23: faults: there is no lifecycle \"nobody\"", NULL},
+		{OK "faults: {ignore: [a]}\n",
+		 "5:19: an ignored fault must be a map, and \"a\" is a string", NULL},
+		{IGNORED "swallowed:fsync:save\n    reason: r\n",
+		 "7:5: an ignored fault needs the key owner", NULL},
+		{IGNORED "swallowed:fsync:save\n    owner: o\n",
+		 "7:5: an ignored fault needs the key reason", NULL},
+		{IGNORED "swallowed:fsync\n",
+		 "7:12: match: \"swallowed:fsync\" is not DEFECT:CALL:FUNCTION",
+		 "swallowed:fsync:save_cache"},
+		{IGNORED "lost:fsync:save\n",
+		 "7:12: match: \"lost:fsync:save\" has no defect that is known", NULL},
+		{IGNORED "swallowed:f*:save\n",
+		 "7:12: match: \"swallowed:f*:save\" has a call that is neither a name "
+		 "nor *",
+		 NULL},
+		{IGNORED "'swallowed:*:*'\n",
+		 "7:12: match: \"swallowed:*:*\" is too wide: fewer than 3 characters "
+		 "are literal",
+		 NULL},
+		{IGNORED "leak:malloc:foo\n    expires: 2027-02-30\n",
+		 "8:14: expires: \"2027-02-30\" is not a day", NULL},
+		{IGNORED "leak:malloc:foo\n    reason: r\n    owner: o\n"
+			 "  - {match: leak:malloc:foo, reason: r, owner: o}\n",
+		 "10:13: ignore: \"leak:malloc:foo\" is listed twice", NULL},
 		{OK "worlds: [a]\n", "5:9: worlds must be a map, not a list", NULL},
 		{OK "worlds: {a: b}\n",
 		 "5:13: a world must be a map, and \"b\" is a string", NULL},
@@ -550,6 +629,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_the_example_of_the_design),
+		HARNESS_TEST(test_faults),
 		HARNESS_TEST(test_defaults_and_the_rest),
 		HARNESS_TEST(test_what_is_not_yaml),
 		HARNESS_TEST(test_keys_and_types),

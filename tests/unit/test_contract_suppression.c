@@ -36,6 +36,39 @@ static void test_narrow_ones_pass(void **state)
 			fail_msg("%s %s", rows[i], suppression_refused(rows[i]));
 }
 
+static void test_ignored_faults(void **state)
+{
+	static const struct {
+		const char *match, *why; /* NULL: accepted */
+	} rows[] = {
+		{"swallowed:fsync:save_cache", NULL},
+		{"leak:*:parse_header", NULL},
+		{"check:Session.commit:shop.orders.*", NULL},
+		{"crash:malloc:*_new", NULL},
+		{"", "is not"},
+		{"swallowed", "is not"},
+		{"swallowed:fsync", "is not"},
+		{"none:fsync:save", "has no defect"},
+		{"leaks:fsync:save", "has no defect"},
+		{"leak::save", "has a call"},
+		{"leak:mall?c:save", "has a call"},
+		{"leak:malloc:", "is too wide"},
+		{"leak:malloc:*", "is too wide"},
+		{"leak:malloc:libfoo*", "covers a whole module"},
+		{"leak:malloc:libfoo.so", "covers a whole module"},
+		{"leak:malloc:save\n", "has a control character"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *why = ignore_refused(rows[i].match);
+
+		if (!why != !rows[i].why ||
+		    (why && strncmp(why, rows[i].why, strlen(rows[i].why)) != 0))
+			fail_msg("%s: %s", rows[i].match, why ? why : "accepted");
+	}
+}
+
 static void test_wide_ones_are_refused(void **state)
 {
 	static const struct {
@@ -194,6 +227,13 @@ static void test_weakening_is_listed(void **state)
 		 "cpu removed, was 5000 ms"},
 		{T "]\nexpose: [/srv, ~/x", T "]\nexpose: [~/x, /a",
 		 "runs may read more of the machine: /a"},
+		{T "]\nfaults: {}\nshare: [", T, "faults removed"},
+		{T "]\nfaults: {check: a, time: 9s}\nshare: [",
+		 T "]\nfaults: {mode: forever, classes: [net], points: 3, time: 8s,\n"
+		   " lifecycles: [t]}\nshare: [",
+		 "faults: fewer classes; faults: at most 3 points; faults: less time: "
+		 "8000 ms; faults: fewer lifecycles; faults: check changed: `none`, was "
+		 "`a`; faults: mode changed: forever"},
 	};
 
 	(void)state;
@@ -218,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_narrow_ones_pass),
 		HARNESS_TEST(test_wide_ones_are_refused),
+		HARNESS_TEST(test_ignored_faults),
 		HARNESS_TEST(test_dates),
 		HARNESS_TEST(test_widening_is_listed),
 		HARNESS_TEST(test_weakening_is_listed),
