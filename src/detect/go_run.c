@@ -454,6 +454,27 @@ static void go_run_free(struct go_run *s)
 	free(s);
 }
 
+/* Is it known that the tests failed in another cycle than this one? */
+static bool passed_here(const struct collection *c)
+{
+	const struct go_run *s = c->state;
+	bool elsewhere = false;
+
+	if (c->result->end != RUN_EXITED || !c->result->status)
+		return false;
+	for (size_t i = 0; i < s->nreports; i++) {
+		const struct go_report *r = &s->reports[i];
+		size_t at;
+		const struct go_cycle *cycle = cycle_of(r, c->run->cycle, &at);
+
+		if (r->fault || !r->done || !cycle || cycle->code)
+			return false;
+		for (size_t k = 0; k < r->ncycles; k++)
+			elsewhere |= r->cycles[k].counted && r->cycles[k].code;
+	}
+	return elsewhere;
+}
+
 static int collect(struct collection *c, struct err *err)
 {
 	struct go_run *s = c->state;
@@ -467,7 +488,8 @@ static int collect(struct collection *c, struct err *err)
 	}
 	judge(c);
 	collect_leaks(c);
-	if (s->failure && c->result->end == RUN_EXITED) {
+	c->probe->passed = passed_here(c);
+	if (s->failure && c->result->end == RUN_EXITED && !c->probe->passed) {
 		c->probe->failed = true;
 		c->probe->failure = xstrdup(s->failure);
 	}

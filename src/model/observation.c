@@ -216,6 +216,7 @@ void observation_add(struct observation *o, const struct run_result *run,
 	c->state = p->state;
 	c->detail = xstrdup(p->detail);
 	c->failed = p->failed;
+	c->passed = p->passed;
 	c->failure = xstrdup(p->failure);
 	c->measured = measured;
 	for (size_t i = 0; i < p->notes.n; i++)

@@ -63,6 +63,9 @@ struct probe {
 	struct strv files; /* absolute paths of full reports, kept as artifacts */
 	bool failed;   /* the detector saw a failure of behaviour (an ASan error) … */
 	char *failure; /* … and what it was */
+	/* The run failed, and not in this cycle: of detectors that have all in one run.
+	 */
+	bool passed;
 };
 
 /* One run as the verdict sees it. */
@@ -70,8 +73,8 @@ struct cycle {
 	struct run_result run;
 	enum probe_state state;
 	char *detail, *failure; /* of the probe */
-	bool failed;
-	bool measured; /* false: warm-up */
+	bool failed, passed;	/* of the probe */
+	bool measured;		/* false: warm-up */
 };
 
 struct observation {

@@ -169,6 +169,7 @@ static json_t *cycle_to_json(const struct cycle *c)
 	json_put(j, "detail", c->detail);
 	json_put_bool(j, "failed", c->failed);
 	json_put(j, "failure", c->failure);
+	json_put_bool(j, "passed", c->passed);
 	json_object_set_new(j, "run", run_to_json(&c->run));
 	return j;
 }
@@ -193,6 +194,7 @@ static bool cycle_from_json(const json_t *j, struct cycle *ret)
 	ret->detail = json_get_dup(j, "detail");
 	ret->failed = json_get_bool(j, "failed", false);
 	ret->failure = json_get_dup(j, "failure");
+	ret->passed = json_get_bool(j, "passed", false);
 	return true;
 }
 

@@ -20,7 +20,8 @@ static bool is_failed(const struct cycle *c)
 {
 	return c->run.end == RUN_SIGNALED ||
 	       (run_result_over_limit(&c->run) && !run_result_late(&c->run)) ||
-	       (c->run.end == RUN_EXITED && (c->run.status != 0 || c->failed));
+	       (c->run.end == RUN_EXITED &&
+		((c->run.status != 0 && !c->passed) || c->failed));
 }
 
 static void note_first(const struct cycle **first, const struct cycle *c, bool is)

@@ -323,6 +323,15 @@ X
   CANDIDATE=base gate 0 'ExampleNew' -- go test ./...
 }
 
+# Whether the first pass of a process fails is drawn: plain `go test` fails as often.
+@test "go: tests that fail at times in the first pass blame nobody" {
+  OUTER='var n int' internal 'if n++; n == 1 { t.Fatal("first") }'
+  base && candidate
+  gate 40 'unstable' 'fails in 1 of 3 cycles' -- go test ./...
+  sed -i 's/n == 1/n == 0/' x_test.go && commit_all base && git tag -f base
+  gate 40 'fails on the candidate at times, in 1 of 3' -- go test ./...
+}
+
 @test "go: tests that panic the second time" {
   OUTER='var n int' internal 'if n++; n > 1 { panic("twice") }'
   base && candidate

@@ -16,7 +16,7 @@
  *   over the limit of m memory, p processes, > output, d disk, C CPU; z no sandbox
  *   w watch failed l lost          c cancelled    n not fitting
  *   S silent       U unparsed      F forced exit  i interrupted, exit 0
- *   e forced exit with exit 1
+ *   e forced exit with exit 1      P exit 1, and this cycle of it passed
  */
 struct held {
 	enum resource resource;
@@ -46,6 +46,10 @@ static void end_as(char c, struct run_result *run, struct probe *p)
 	case 'f':
 	case 'e':
 		run->status = 1;
+		break;
+	case 'P':
+		run->status = 1;
+		p->passed = true;
 		break;
 	case '7':
 		run->status = 127;
@@ -285,6 +289,10 @@ static void how_runs_end(void **state)
 		{"ssss", "ffff", .outcome = OUTCOME_BASELINE_INVALID, .says = "SIGABRT"},
 		{"aaaa", OK, .outcome = OUTCOME_BASELINE_INVALID,
 		 .says = "heap-use-after-free (exit 0)"},
+		{"fPPP", OK, .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .says = "fails in 1 of 4"},
+		{OK, "PPfP", .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
+		 .says = "fails on the candidate at times, in 1 of 4"},
 		{"fooo", OK, .outcome = OUTCOME_INCONCLUSIVE, .retry = true,
 		 .says = "base is unstable"},
 		{"oofo", "ffff", .outcome = OUTCOME_INCONCLUSIVE, .retry = true},
