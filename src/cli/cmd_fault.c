@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static struct strv classes;
-static const char *mode, *layer, *call, *replay, *base, *candidate, *diff;
+static const char *check_command, *mode, *layer, *call, *replay, *base, *candidate, *diff;
 static int points;
 static uint64_t time_ms;
 
@@ -23,6 +23,8 @@ static const struct option_row rows[] = {
 	 &mode, 0, 0},
 	{"layer", "NAME", "where calls fail: libc", OPTION_TEXT, &layer, 0, 0},
 	{"call", "NAME", "only this function", OPTION_TEXT, &call, 0, 0},
+	{"check", "CMD", "shell command that must pass after each run, with its files",
+	 OPTION_COMMAND, &check_command, 0, 0},
 	{"points", "N", "at most so many points (all)", OPTION_NUMBER, &points, 1,
 	 1 << 20},
 	{"time", "DUR", "begin no run after that (no limit)", OPTION_DURATION, &time_ms,
@@ -123,6 +125,7 @@ static int fault_with(char **command)
 		.dir = dir,
 		.isolation = common.isolation,
 		.call = call,
+		.check = check_command,
 		.points = (unsigned)points,
 		.time_ms = time_ms,
 		.progress = progress_line(common.quiet),

@@ -140,6 +140,21 @@ static void note_base(struct explore *x)
 			  x->record.lost);
 }
 
+static bool check_serves(struct explore *x, const struct fault_seen *seen)
+{
+	if (!x->opts->check || (seen->checked && !seen->check_status))
+		return true;
+	end_with(x->report,
+		 seen->checked ? OUTCOME_BASELINE_INVALID : OUTCOME_HARNESS_ERROR,
+		 seen->checked
+			 ? xasprintf("without any fault the check fails with %d%s%s",
+				     seen->check_status, seen->check_said ? ": " : "",
+				     seen->check_said ? seen->check_said : "")
+			 : xstrdup("the check did not come to its end"),
+		 "it runs behind the command, in the same directory and sandbox");
+	return false;
+}
+
 /* What the run without a fault must be. false: the outcome says why not. */
 static bool base_serves(struct explore *x, const struct fault_seen *seen)
 {
@@ -169,7 +184,7 @@ static bool base_serves(struct explore *x, const struct fault_seen *seen)
 			 "a test that passes shows what a fault changes");
 		return false;
 	}
-	return true;
+	return check_serves(x, seen);
 }
 
 static bool record_serves(struct explore *x)
@@ -221,7 +236,8 @@ static int record(struct explore *x, struct err *err)
 
 	progress_tell(x->opts->progress, "fault", "the command without a fault", NULL, 0,
 		      0);
-	x->session.timeout_ms = BASE_TIMEOUT_MS;
+	x->session.timeout_ms =
+		x->opts->place ? x->opts->place->timeout_ms : BASE_TIMEOUT_MS;
 	if (run_base(x, &x->base, &x->record, err) < 0)
 		return -1;
 	if (!base_serves(x, &x->base))
@@ -373,29 +389,53 @@ static int explore_all(struct explore *x, struct err *err)
 
 /* ---- the report ---- */
 
-static char *replay_of(const struct explore *x, uint64_t key)
+static char *class_list(uint32_t classes)
 {
-	CLEANUP_FREE char *command = shell_quote(x->session.argv);
-	CLEANUP(buf) struct buf classes = {0};
 	struct buf b = {0};
 
 	for (unsigned c = 0; c < FAULT_CLASSES; c++)
-		if (x->opts->classes & 1u << c)
-			buf_addf(&classes, "%s%s", classes.len ? "," : "",
+		if (classes & 1u << c)
+			buf_addf(&b, "%s%s", b.len ? "," : "",
 				 fault_class_name((enum fault_class)c));
-	buf_adds(&b, "exitpath fault ");
-	if (x->opts->isolation != ISOLATION_SANDBOX)
-		buf_addf(&b, "--isolation %s ", isolation_name(x->opts->isolation));
-	if (x->opts->forever)
-		buf_addf(&b, "--mode forever --classes %s ", buf_str(&classes));
-	buf_addf(&b, "--replay %016" PRIx64 " -- %s", key, command);
 	return buf_detach(&b);
+}
+
+static char *replay_of(const struct explore *x, uint64_t key)
+{
+	const struct fault_opts *o = x->opts;
+	CLEANUP(strv) struct strv v = {0};
+
+	if (o->invocation) {
+		strv_copy(&v, o->invocation->v);
+	} else {
+		strv_add(&v, "exitpath");
+		strv_add(&v, "fault");
+		if (o->isolation != ISOLATION_SANDBOX)
+			strv_addf(&v, "--isolation=%s", isolation_name(o->isolation));
+	}
+	if (o->forever) {
+		strv_add(&v, "--mode");
+		strv_add(&v, "forever");
+		strv_add(&v, "--classes");
+		strv_take(&v, class_list(o->classes));
+	}
+	if (o->check && !o->invocation) {
+		strv_add(&v, "--check");
+		strv_add(&v, o->check);
+	}
+	strv_add(&v, "--replay");
+	strv_addf(&v, "%016" PRIx64, key);
+	if (!o->lifecycle) {
+		strv_add(&v, "--");
+		strv_copy(&v, x->session.argv);
+	}
+	return shell_quote(v.v);
 }
 
 static void fill_chain(const struct explore *x, const struct fault_point *p,
 		       struct symbols *symbols, struct leak *chain)
 {
-	const struct source_root root = {x->session.project, x->session.project};
+	const struct source_root root = {x->session.project, x->session.checkout};
 	struct raw_stack stack = {0};
 
 	for (uint32_t i = 0; i < p->nframes; i++) {
@@ -455,7 +495,7 @@ static void conclude(struct explore *x)
 {
 	struct fault_report *r = x->report;
 	struct symbols *symbols = symbols_new(
-		x->opts->dir,
+		x->session.cwd,
 		x->opts->isolation == ISOLATION_SANDBOX ? &x->session.views : NULL);
 
 	for (size_t i = 0; i < x->plan.n; i++) {

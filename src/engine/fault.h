@@ -8,16 +8,38 @@
 
 #include "abi/fault.h"
 #include "base/err.h"
+#include "base/strv.h"
 #include "engine/progress.h"
 #include "model/fault.h"
+#include "model/limits.h"
 #include "model/sandbox.h"
 
 #include <stdbool.h>
 
 struct fault_layer;
 
+/* A revision's checkout, and how its runs go. Nothing is owned. */
+struct fault_place {
+	const char *cwd;	     /* as runs see it */
+	const char *checkout;	     /* its top, on the machine … */
+	const char *seen;	     /* … and as runs see it */
+	const struct sandbox *views; /* what is written below is thrown away; NULL: no
+				      * sandbox */
+	const struct strv *env;	     /* without TMPDIR */
+	struct limits limits;
+	uint64_t timeout_ms; /* of the run without a fault */
+};
+
 /* Nothing is owned. */
 struct fault_opts {
+	const struct fault_place *place; /* NULL: the working tree as it is, in dir */
+	/* Shell command line that must pass after each run, where that left its files;
+	 * $EXITPATH_STATUS is the status of what was run. NULL: none */
+	const char *check;
+	/* For replays: "exitpath fault --base …", NULL: of the working tree; and does it
+	 * name what is run, so that no command has to follow? */
+	const struct strv *invocation;
+	bool lifecycle;
 	const struct fault_layer *layer; /* NULL: the first */
 	const char *dir;		 /* where the command runs; absolute */
 	enum isolation isolation;

@@ -8,13 +8,16 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "detect/embed.h"
+#include "detect/report_file.h"
 #include "engine/run_session.h"
 #include "rev/rev.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LIBRARY "exitpath-fault.so" /* shim/fault/decide.c knows the start of it */
 #define OUTPUT_CAP (2 * DEFAULT_OUTPUT_CAP)
@@ -31,20 +34,53 @@ static int write_library(const char *path, struct err *err)
 	return 0;
 }
 
-static int open_views(struct fault_session *s, struct err *err)
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void discard_writes(struct sandbox *sb)
+{
+	for (size_t i = 0; i < sb->nviews; i++)
+		if (sb->views[i].mode == VIEW_WRITE && is_directory(sb->views[i].from))
+			sb->views[i].mode = VIEW_DISCARD;
+}
+
+/* A revision: its views are those of all of its runs. */
+static void open_place(struct fault_session *s, const struct fault_place *p)
+{
+	s->project = xstrdup(p->seen);
+	s->checkout = xstrdup(p->checkout);
+	s->cwd = p->cwd;
+	if (p->views)
+		sandbox_copy(&s->views, p->views);
+}
+
+/* The working tree itself. */
+static int open_tree(struct fault_session *s, struct err *err)
 {
 	const struct run_opts opts = {.dir = s->opts->dir, .network = NETWORK_LOOPBACK};
+	bool sandboxed = s->opts->isolation == ISOLATION_SANDBOX;
 
-	if (s->opts->isolation != ISOLATION_SANDBOX) {
-		s->project = xstrdup(s->opts->dir);
-		return 0;
-	}
-	if (run_sandbox(&opts, &s->views, err) < 0)
+	if (sandboxed && run_sandbox(&opts, &s->views, err) < 0)
 		return -1;
-	s->project = xstrdup(s->views.views[0].at);
-	for (size_t i = 0; i < s->views.nviews; i++)
-		if (s->views.views[i].mode == VIEW_WRITE)
-			s->views.views[i].mode = VIEW_DISCARD;
+	s->project = xstrdup(sandboxed ? s->views.views[0].at : s->opts->dir);
+	s->checkout = xstrdup(s->project);
+	s->cwd = s->opts->dir;
+	return 0;
+}
+
+static int open_views(struct fault_session *s, struct err *err)
+{
+	if (s->opts->place)
+		open_place(s, s->opts->place);
+	else if (open_tree(s, err) < 0)
+		return -1;
+	if (s->opts->isolation != ISOLATION_SANDBOX)
+		return 0;
+	discard_writes(&s->views);
 	sandbox_add_view(&s->views, s->library, s->library, VIEW_READ);
 	return 0;
 }
@@ -68,15 +104,20 @@ void fault_session_close(struct fault_session *s)
 	free(s->scratch);
 	free(s->library);
 	free(s->project);
+	free(s->checkout);
 	sandbox_release(&s->views);
 	*s = (struct fault_session){0};
 }
 
 static void fill_env(const struct fault_run *r, struct strv *env)
 {
-	const struct run_opts opts = {.isolation = r->session->opts->isolation};
+	const struct fault_opts *o = r->session->opts;
+	const struct run_opts opts = {.isolation = o->isolation};
 
-	run_env(&opts, env);
+	if (o->place)
+		strv_copy(env, o->place->env->v);
+	else
+		run_env(&opts, env);
 	env_set(env, "TMPDIR", r->tmpdir);
 }
 
@@ -92,10 +133,63 @@ static void preload(const struct fault_run *r, struct strv *env)
 	env_set(env, FAULT_ENV, r->map);
 }
 
+/* ---- the check ---- */
+
+#define CHECK_STATUS "check.status"
+#define CHECK_OUTPUT "check.txt"
+
+/* Adds what makes env(1) of old the environment new. */
+static void env_difference(const struct strv *old, const struct strv *new,
+			   struct strv *ret)
+{
+	for (size_t i = 0; i < old->n; i++) {
+		CLEANUP_FREE char *name = xstrndup(old->v[i], strcspn(old->v[i], "="));
+
+		if (env_get(new, name))
+			continue;
+		strv_add(ret, "-u");
+		strv_take(ret, TAKE_PTR(name));
+	}
+	for (size_t i = 0; i < new->n; i++)
+		if (!strv_contains(old, new->v[i]))
+			strv_add(ret, new->v[i]);
+}
+
+/*
+ * The check runs behind the command, in the same sandbox: what the command wrote is
+ * there. A shell stands around both, which has neither our library nor a detector's
+ * options in its environment, and is silent about signals: it passes them on as a status.
+ */
+static void add_check(const struct fault_run *r, const struct strv *clean,
+		      struct run_spec *spec)
+{
+	static const char script[] =
+		"c=$1 d=$2; shift 2; exec 3>&2 2>/dev/null; \"$@\" 2>&3 3>&-; s=$?; "
+		"EXITPATH_STATUS=$s /bin/sh -c \"$c\" >\"$d/" CHECK_OUTPUT
+		"\" 2>&1 3>&- </dev/null; echo $? >\"$d/" CHECK_STATUS "\"; exit $s";
+	struct strv argv = {0};
+
+	strv_add(&argv, "/bin/sh");
+	strv_add(&argv, "-c");
+	strv_add(&argv, script);
+	strv_add(&argv, "sh");
+	strv_add(&argv, r->session->opts->check);
+	strv_add(&argv, r->dir);
+	strv_add(&argv, "/usr/bin/env");
+	env_difference(clean, &spec->env, &argv);
+	strv_copy(&argv, spec->argv.v);
+	strv_release(&spec->argv);
+	strv_release(&spec->env);
+	spec->argv = argv;
+	strv_copy(&spec->env, clean->v);
+}
+
 int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 		      const struct fault_request *request, struct run_spec *spec,
 		      struct err *err)
 {
+	CLEANUP(strv) struct strv clean = {0};
+
 	*r = (struct fault_run){.session = s};
 	r->dir = xasprintf("%s/%zu", s->scratch, s->next++);
 	r->tmpdir = path_join(r->dir, "tmp");
@@ -110,14 +204,18 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 	}
 	strv_copy(&spec->argv, s->argv);
 	fill_env(r, &spec->env);
-	spec->cwd = xstrdup(s->opts->dir);
+	strv_copy(&clean, spec->env.v);
+	spec->cwd = xstrdup(s->cwd);
 	spec->dir = xstrdup(r->dir);
+	if (s->opts->place)
+		spec->limits = s->opts->place->limits;
 	spec->timeout_ms = s->timeout_ms;
 	for (size_t i = 0; i < FAULT_PROBES; i++) {
 		r->detect[i] = (struct detect_run){
 			.dir = r->dir,
 			.tmpdir = r->tmpdir,
-			.checkout = s->project,
+			.checkout = s->checkout,
+			.seen = s->project,
 			.sandbox = spec->sandbox ? &r->sandbox : NULL,
 			.cycles = 1,
 		};
@@ -126,6 +224,8 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 		r->prepared[i] = true;
 	}
 	preload(r, &spec->env);
+	if (s->opts->check)
+		add_check(r, &clean, spec);
 	return 0;
 }
 
@@ -184,6 +284,21 @@ static void read_output(const struct fault_run *r, struct fault_seen *seen)
 	sha256_finish(worded, seen->worded);
 }
 
+static void read_check(const struct fault_run *r, struct fault_seen *seen)
+{
+	CLEANUP_FREE char *status = path_join(r->dir, CHECK_STATUS);
+	CLEANUP_FREE char *output = path_join(r->dir, CHECK_OUTPUT);
+	CLEANUP(buf) struct buf text = {0}, said = {0};
+
+	if (read_regular(status, 16, &text) < 0 ||
+	    !isdigit((unsigned char)*buf_str(&text)))
+		return;
+	seen->checked = true;
+	seen->check_status = atoi(buf_str(&text));
+	read_regular(output, OUTPUT_CAP, &said);
+	seen->check_said = last_line(&said);
+}
+
 int fault_run_finish(struct fault_run *r, const struct run_result *result,
 		     struct fault_seen *ret_seen, struct fault_record *ret_record,
 		     struct err *err)
@@ -197,6 +312,8 @@ int fault_run_finish(struct fault_run *r, const struct run_result *result,
 					      rc == 0 ? err : NULL) < 0)
 			rc = -1;
 	read_output(r, ret_seen);
+	if (r->dir && r->session->opts->check)
+		read_check(r, ret_seen);
 	if (rc == 0 && r->map && path_exists(r->map))
 		rc = fault_map_read(r->map, ret_record, err);
 	ret_seen->fired = ret_record->fired > 0;

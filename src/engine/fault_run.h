@@ -12,9 +12,11 @@
 struct fault_session {
 	const struct fault_opts *opts;
 	char *const *argv;
-	char *scratch; /* directory of all runs */
-	char *library; /* the shim, there */
-	char *project; /* top of the working tree */
+	char *scratch;	 /* directory of all runs */
+	char *library;	 /* the shim, there */
+	char *project;	 /* top of the working tree, as runs see it … */
+	char *checkout;	 /* … and on the machine */
+	const char *cwd; /* as runs see it */
 	struct sandbox views;
 	size_t next; /* number of the next run */
 	uint64_t timeout_ms;

@@ -12,6 +12,7 @@ void fault_seen_release(struct fault_seen *s)
 	for (size_t i = 0; i < FAULT_PROBES; i++)
 		probe_release(&s->probe[i]);
 	free(s->error);
+	free(s->check_said);
 	*s = (struct fault_seen){0};
 }
 
@@ -72,11 +73,19 @@ static bool is_corruption(const char *line)
 	return false;
 }
 
+/* A shell around the program says how that ended. */
+static bool is_shells(const struct fault_seen *s)
+{
+	return s->run.end == RUN_EXITED && s->run.status > SHELL_SIGNAL &&
+	       strstr(s->error, "Aborted");
+}
+
 static void judge_end(const struct fault_expect *e, const struct fault_seen *s,
 		      struct fault_judgement *j)
 {
 	int signal = deadly_signal(&s->run);
-	bool said = s->error && (!e->base->error || strcmp(s->error, e->base->error));
+	bool said = s->error && !is_shells(s) &&
+		    (!e->base->error || strcmp(s->error, e->base->error));
 
 	for (size_t i = 0; i < FAULT_PROBES; i++)
 		if (s->probe[i].failed) {
@@ -184,6 +193,16 @@ static void judge_report(const struct fault_expect *e, const struct fault_seen *
 	    NULL);
 }
 
+static void judge_check(const struct fault_seen *s, struct fault_judgement *j)
+{
+	if (!s->checked || !s->check_status)
+		return;
+	add(j, DEFECT_CHECK,
+	    xasprintf("the check fails with %d%s%s", s->check_status,
+		      s->check_said ? ": " : "", s->check_said ? s->check_said : ""),
+	    NULL);
+}
+
 void fault_judge(const struct fault_expect *e, struct fault_seen *seen,
 		 struct fault_judgement *ret)
 {
@@ -191,6 +210,7 @@ void fault_judge(const struct fault_expect *e, struct fault_seen *seen,
 	if (!seen->fired)
 		return;
 	judge_end(e, seen, ret);
+	judge_check(seen, ret);
 	judge_report(e, seen, ret);
 	judge_held(e, seen, ret);
 }

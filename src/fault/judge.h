@@ -19,6 +19,9 @@ struct fault_seen {
 	 * numbers (times, process ids). */
 	char exact[SHA256_HEX], worded[SHA256_HEX];
 	char *error;	  /* the last line on stderr; NULL: none */
+	bool checked;	  /* the check came to its end … */
+	int check_status; /* … with this … */
+	char *check_said; /* … and this as the last line; NULL: nothing */
 	bool fired;	  /* the call was made to fail */
 	uint64_t reached; /* how often the point was reached */
 };

@@ -84,6 +84,18 @@ CASES
   [ "$(jq -c '[.explored, .chosen]' <<<"$output")" = "[1,5]" ]
 }
 
+@test "fault: a check that fails behind the run" {
+  program swallowed
+  fault 20 --check 'test -s saved.txt || { echo "lost: $EXITPATH_STATUS"; false; }' --call fwrite -- ./t
+  [ "$(defects)" = "check fwrite" ]
+  [ "$(jq -r '.findings[0].what' <<<"$output")" = "the check fails with 1: lost: 0" ]
+  [[ "$(jq -r '.findings[0].replay' <<<"$output")" == *"exitpath fault --check 'test -s"*" --replay "*" -- ./t" ]]
+  fault 20 --check 'test -z "$LD_PRELOAD$EXITPATH_FAULT"' --call fwrite -- ./t
+  [ "$(defects)" = "swallowed fwrite" ]
+  fault 30 --check 'echo no; exit 3' -- ./t
+  [ "$(jq -r .why <<<"$output")" = "without any fault the check fails with 3: no" ]
+}
+
 @test "fault: what cannot be explored is no clean run" {
   program swallowed -static
   fault 50 -- ./t
