@@ -465,13 +465,12 @@ static char *argument_of(const struct explore *x, const struct fault_point *p)
 	return rest ? xasprintf("$TMPDIR%s", rest + 4) : NULL;
 }
 
-static void add_finding(struct explore *x, size_t point, struct symbols *symbols)
+static void fill_finding(struct explore *x, size_t point, struct symbols *symbols,
+			 struct fault_finding *f)
 {
 	const struct fault_point *p = x->plan.points[point];
 	const struct fault_call *call = &fault_calls[p->call];
-	struct fault_report *r = x->report;
 	struct trial *t = &x->trials[point];
-	struct fault_finding *f = fault_report_finding(r);
 	int errnum = x->opts->errnum ? x->opts->errnum : call->errnos[0];
 
 	f->defect = t->judgement.defect;
@@ -504,10 +503,13 @@ static void conclude(struct explore *x)
 		r->explored += t->fired;
 		r->missed += t->tries && !t->fired;
 		if (t->confirmed)
-			add_finding(x, i, symbols);
-		else
-			r->unconfirmed += t->judgement.defect != DEFECT_NONE;
+			fill_finding(x, i, symbols, fault_report_finding(r));
+		else if (t->judgement.defect != DEFECT_NONE)
+			fill_finding(
+				x, i, symbols,
+				VEC_ADD(r->unsettled, r->nunsettled, r->unsettled_cap));
 	}
+	r->unconfirmed = r->nunsettled;
 	symbols_free(symbols);
 	if (r->nfindings)
 		end_with(r, OUTCOME_DEFECT, NULL, NULL);
@@ -589,6 +591,10 @@ int engine_fault(const struct fault_opts *opts, char *const *argv,
 	if (layer->explore(opts, argv, &report, err) < 0)
 		return -1;
 	report.wall_us = clock_us() - start;
+	for (size_t i = 0; i < report.nfindings; i++)
+		fault_sign(&report.findings[i]);
+	for (size_t i = 0; i < report.nunsettled; i++)
+		fault_sign(&report.unsettled[i]);
 	*ret = report;
 	report = (struct fault_report){0};
 	return 0;

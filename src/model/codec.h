@@ -23,6 +23,8 @@ bool strv_from_json(const json_t *obj, const char *key, struct strv *ret);
 
 struct leak;
 json_t *frames_to_json(const struct leak *l);
+/* Adds frames to l; a missing list is none. false: malformed. */
+bool frames_from_json(const json_t *list, struct leak *l);
 
 json_t *series_to_json(const uint64_t *units, size_t n);
 /* false when j is no array of non-negative integers. The caller frees *ret. */

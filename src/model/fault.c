@@ -4,6 +4,7 @@
 #include "model/codec.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *fault_defect_name(enum fault_defect d)
@@ -32,6 +33,21 @@ struct fault_finding *fault_report_finding(struct fault_report *r)
 	return VEC_ADD(r->findings, r->nfindings, r->findings_cap);
 }
 
+char *fault_place_sign(const char *call, const struct leak *chain)
+{
+	CLEANUP_FREE char *frames = frames_sign(chain);
+
+	return xasprintf("%s|%s", call ? call : "?", frames);
+}
+
+void fault_sign(struct fault_finding *f)
+{
+	CLEANUP_FREE char *place = fault_place_sign(f->call, &f->chain);
+
+	free(f->signature);
+	f->signature = xasprintf("%s|%s", fault_defect_name(f->defect), place);
+}
+
 void fault_finding_release(struct fault_finding *f)
 {
 	free(f->what);
@@ -40,6 +56,7 @@ void fault_finding_release(struct fault_finding *f)
 	free(f->argument);
 	free(f->error);
 	free(f->replay);
+	free(f->signature);
 	leak_release(&f->chain);
 	leak_release(&f->held);
 	*f = (struct fault_finding){0};
@@ -49,7 +66,10 @@ void fault_report_release(struct fault_report *r)
 {
 	for (size_t i = 0; i < r->nfindings; i++)
 		fault_finding_release(&r->findings[i]);
+	for (size_t i = 0; i < r->nunsettled; i++)
+		fault_finding_release(&r->unsettled[i]);
 	free(r->findings);
+	free(r->unsettled);
 	free(r->why);
 	free(r->hint);
 	strv_release(&r->notes);
@@ -69,14 +89,43 @@ json_t *fault_finding_to_json(const struct fault_finding *f)
 	json_object_set_new(j, "more", strv_to_json(&f->more));
 	json_object_set_new(j, "stack", frames_to_json(&f->chain));
 	json_object_set_new(j, "acquired", frames_to_json(&f->held));
+	json_put(j, "signature", f->signature);
 	json_put(j, "key", key);
 	json_put(j, "replay", f->replay);
 	return j;
 }
 
+static bool read_finding(const json_t *j, struct fault_finding *f)
+{
+	const char *key = json_get(j, "key", "0");
+	char *end;
+
+	if (!fault_defect_parse(json_get(j, "defect", ""), &f->defect))
+		return false;
+	f->call = json_get_dup(j, "call");
+	f->error = json_get_dup(j, "error");
+	f->argument = json_get_dup(j, "argument");
+	f->what = json_get_dup(j, "what");
+	f->signature = json_get_dup(j, "signature");
+	f->replay = json_get_dup(j, "replay");
+	f->key = strtoull(key, &end, 16);
+	return f->call && f->what && f->signature && !*end &&
+	       strv_from_json(j, "more", &f->more) &&
+	       frames_from_json(json_object_get(j, "stack"), &f->chain) &&
+	       frames_from_json(json_object_get(j, "acquired"), &f->held);
+}
+
+int fault_finding_from_json(const json_t *j, struct fault_finding *ret)
+{
+	if (read_finding(j, ret))
+		return 0;
+	fault_finding_release(ret);
+	return -1;
+}
+
 json_t *fault_report_to_json(const struct fault_report *r)
 {
-	json_t *j = json_object(), *findings = json_array();
+	json_t *j = json_object(), *findings = json_array(), *unsettled = json_array();
 
 	json_put(j, "outcome", outcome_name(r->outcome));
 	json_put(j, "why", r->why);
@@ -95,5 +144,8 @@ json_t *fault_report_to_json(const struct fault_report *r)
 	for (size_t i = 0; i < r->nfindings; i++)
 		json_array_append_new(findings, fault_finding_to_json(&r->findings[i]));
 	json_object_set_new(j, "findings", findings);
+	for (size_t i = 0; i < r->nunsettled; i++)
+		json_array_append_new(unsettled, fault_finding_to_json(&r->unsettled[i]));
+	json_object_set_new(j, "unsettled", unsettled);
 	return j;
 }

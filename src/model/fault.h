@@ -33,15 +33,23 @@ bool fault_defect_parse(const char *name, enum fault_defect *ret); /* not "none"
 struct fault_finding {
 	enum fault_defect defect;
 	char *what;
-	struct strv more;  /* other defects of the same run */
-	char *call;	   /* "write", "Session.commit" */
-	char *argument;	   /* path or the like; NULL: none */
-	char *error;	   /* how it failed: "ENOSPC", "OperationalError" */
-	uint64_t key;	   /* of the point: the same in every run of one build */
-	char *replay;	   /* the command */
+	struct strv more; /* other defects of the same run */
+	char *call;	  /* "write", "Session.commit" */
+	char *argument;	  /* path or the like; NULL: none */
+	char *error;	  /* how it failed: "ENOSPC", "OperationalError" */
+	uint64_t key;	  /* of the point: the same in every run of one build */
+	char *replay;	  /* the command */
+	/* "swallowed|fsync|app!save<app!main": stable over builds and line moves; see
+	 * fault_sign() */
+	char *signature;
 	struct leak chain; /* its frames: who made the call, innermost first */
 	struct leak held;  /* its frames: where what is held was acquired; may be none */
 };
+/* Sets f->signature: defect, call, and frames as leak_sign() has them. */
+void fault_sign(struct fault_finding *f);
+/* What follows the defect in a signature: call and frames, the same for one place
+ * whatever came of it. The caller frees; chain as in a finding. */
+char *fault_place_sign(const char *call, const struct leak *chain);
 void fault_finding_release(struct fault_finding *f);
 
 struct fault_report {
@@ -58,6 +66,8 @@ struct fault_report {
 	struct strv notes;
 	struct fault_finding *findings;
 	size_t nfindings, findings_cap;
+	struct fault_finding *unsettled; /* seen once and not again, `unconfirmed` */
+	size_t nunsettled, unsettled_cap;
 };
 struct fault_finding *
 fault_report_finding(struct fault_report *r); /* adds a zeroed one */
@@ -65,6 +75,8 @@ void fault_report_release(struct fault_report *r);
 DEFINE_CLEANUP(fault_report)
 
 json_t *fault_finding_to_json(const struct fault_finding *f);
+/* ret is zeroed; -1: malformed, and ret is empty. */
+int fault_finding_from_json(const json_t *j, struct fault_finding *ret);
 json_t *fault_report_to_json(const struct fault_report *r);
 
 #endif

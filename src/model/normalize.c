@@ -411,7 +411,8 @@ bool module_is_detector(const char *module)
 {
 	return module && (starts(module, "libasan.") || starts(module, "liblsan.") ||
 			  starts(module, "libubsan.") || starts(module, "libtsan.") ||
-			  starts(module, "libclang_rt.") || starts(module, "vgpreload_"));
+			  starts(module, "libclang_rt.") ||
+			  starts(module, "vgpreload_") || starts(module, "exitpath-"));
 }
 
 bool module_is_libc(const char *module)

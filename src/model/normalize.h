@@ -29,7 +29,7 @@ char *normalize_module(const char *module);
 
 /* Allocators, interceptors, the start of a process or a thread: in every stack alike. */
 bool function_is_runtime(const char *function);
-/* A sanitizer's or valgrind's own library. */
+/* A sanitizer's, valgrind's or exitpath's own library. */
 bool module_is_detector(const char *module);
 /* The C or C++ library and the loader: theirs is the allocation, not the leak. */
 bool module_is_libc(const char *module);

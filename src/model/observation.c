@@ -79,6 +79,15 @@ static void add_frames(const struct leak *l, struct buf *out)
 	}
 }
 
+char *frames_sign(const struct leak *l)
+{
+	struct buf out = {0};
+
+	if (l->nframes)
+		add_frames(l, &out);
+	return out.len ? buf_detach(&out) : xstrdup("?");
+}
+
 void leak_sign(struct leak *l)
 {
 	CLEANUP(buf) struct buf out = {0};

@@ -98,6 +98,8 @@ struct frame *leak_frame(struct leak *l); /* adds a zeroed frame */
  */
 #define SIGNATURE_FRAMES 8
 void leak_sign(struct leak *l);
+/* The frames part of it; "?" when there are none. The caller frees. */
+char *frames_sign(const struct leak *l);
 /* Merges leaks of the same signature in p: units and bytes are added. */
 void probe_merge(struct probe *p);
 /* Adds one run to the observation; its leaks extend the series when it was measured. */

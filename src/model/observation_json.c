@@ -59,11 +59,25 @@ json_t *leak_to_json(const struct leak *l, size_t ncycles)
 	return j;
 }
 
+bool frames_from_json(const json_t *list, struct leak *l)
+{
+	const json_t *frame;
+	size_t i;
+
+	if (list && !json_is_array(list))
+		return false;
+	json_array_foreach (list, i, frame) {
+		if (!json_is_object(frame))
+			return false;
+		frame_from_json(frame, leak_frame(l));
+	}
+	return true;
+}
+
 static bool read_leak(const json_t *j, struct leak *l, size_t *ret_ncycles)
 {
 	const char *resource = json_get(j, "resource", "");
-	const json_t *frames = json_object_get(j, "frames"), *frame;
-	size_t i, nbytes;
+	size_t nbytes;
 
 	if (!resource_parse(resource, &l->resource))
 		return false;
@@ -72,14 +86,8 @@ static bool read_leak(const json_t *j, struct leak *l, size_t *ret_ncycles)
 	l->what = json_get_dup(j, "what");
 	l->process = json_get_dup(j, "process");
 	l->growth = json_get_bool(j, "growth", false);
-	if (frames && !json_is_array(frames))
-		return false;
-	json_array_foreach (frames, i, frame) {
-		if (!json_is_object(frame))
-			return false;
-		frame_from_json(frame, leak_frame(l));
-	}
-	return series_from_json(json_object_get(j, "units"), &l->units, ret_ncycles) &&
+	return frames_from_json(json_object_get(j, "frames"), l) &&
+	       series_from_json(json_object_get(j, "units"), &l->units, ret_ncycles) &&
 	       series_from_json(json_object_get(j, "bytes"), &l->bytes, &nbytes) &&
 	       nbytes == *ret_ncycles;
 }

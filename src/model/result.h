@@ -5,6 +5,7 @@
 #ifndef EXITPATH_MODEL_RESULT_H
 #define EXITPATH_MODEL_RESULT_H
 
+#include "model/fault.h"
 #include "model/observation.h"
 #include "model/outcome.h"
 
@@ -43,6 +44,14 @@ struct finding {
 	char *suppressed_by; /* the match of the suppression */
 };
 
+/* One call whose failure is not survived, as the verdict classified it. */
+struct check_fault {
+	enum finding_class class;   /* not FINDING_LEARNED */
+	struct fault_finding fault; /* of the candidate; of base when repaired */
+	char *ignored_by;	    /* the match in the contract's faults.ignore */
+	char *reason;		    /* and its reason, owner first: "@me: a cache" */
+};
+
 /* One lifecycle under one detector; or the set-up; or the suite. */
 struct check {
 	char *target;	/* lifecycle name, "setup" or "suite" */
@@ -53,6 +62,8 @@ struct check {
 	char *next;		  /* the next step; NULL when there is none */
 	struct finding *findings; /* new first */
 	size_t nfindings, findings_cap;
+	struct check_fault *faults; /* of the detector "fault"; new first */
+	size_t nfaults, faults_cap;
 	struct strv notes;
 	unsigned attempt; /* 1-based; more than 1 after re-runs */
 	unsigned warmup;

@@ -69,9 +69,41 @@ static bool finding_from_json(const json_t *j, struct finding *ret)
 	return !leak_from_json(json_object_get(j, "leak"), &ret->leak, &ret->ncycles);
 }
 
+static json_t *fault_to_json(const struct check_fault *f)
+{
+	json_t *j = json_object();
+
+	json_put(j, "class", finding_class_name(f->class));
+	json_put(j, "ignored_by", f->ignored_by);
+	json_put(j, "reason", f->reason);
+	json_object_set_new(j, "fault", fault_finding_to_json(&f->fault));
+	return j;
+}
+
+static bool faults_from_json(const json_t *faults, struct check *ret)
+{
+	const json_t *item;
+	size_t i;
+
+	if (faults && !json_is_array(faults))
+		return false;
+	json_array_foreach (faults, i, item) {
+		struct check_fault *f =
+			VEC_ADD(ret->faults, ret->nfaults, ret->faults_cap);
+
+		if (!class_parse(json_get(item, "class", ""), &f->class) ||
+		    fault_finding_from_json(json_object_get(item, "fault"), &f->fault) <
+			    0)
+			return false;
+		f->ignored_by = json_get_dup(item, "ignored_by");
+		f->reason = json_get_dup(item, "reason");
+	}
+	return true;
+}
+
 static json_t *check_to_json(const struct check *c)
 {
-	json_t *j = json_object(), *findings = json_array();
+	json_t *j = json_object(), *findings = json_array(), *faults = json_array();
 
 	json_put(j, "target", c->target);
 	json_put(j, "detector", c->detector);
@@ -89,6 +121,11 @@ static json_t *check_to_json(const struct check *c)
 	for (size_t i = 0; i < c->nfindings; i++)
 		json_array_append_new(findings, finding_to_json(&c->findings[i]));
 	json_object_set_new(j, "findings", findings);
+	for (size_t i = 0; i < c->nfaults; i++)
+		json_array_append_new(faults, fault_to_json(&c->faults[i]));
+	if (c->nfaults)
+		json_object_set(j, "faults", faults);
+	json_decref(faults);
 	json_object_set_new(j, "notes", strv_to_json(&c->notes));
 	json_object_set_new(j, "command", strv_to_json(&c->command));
 	json_object_set_new(j, "base_artifacts", strv_to_json(&c->base_artifacts));
@@ -127,6 +164,7 @@ static bool check_from_json(const json_t *j, struct check *ret)
 	ret->retry = json_get_bool(j, "retry", false);
 	ret->duration_us = json_get_u64(j, "duration_us");
 	return findings_from_json(json_object_get(j, "findings"), ret) &&
+	       faults_from_json(json_object_get(j, "faults"), ret) &&
 	       strv_from_json(j, "notes", &ret->notes) &&
 	       strv_from_json(j, "command", &ret->command) &&
 	       strv_from_json(j, "base_artifacts", &ret->base_artifacts) &&

@@ -40,6 +40,27 @@ const char *verdict_unsettled(const struct check *c);
  */
 void verdict_repairs(struct check *checks, size_t n);
 
+struct fault_case {
+	const char *target; /* name of the lifecycle */
+	/* What `fault` found on either side; the findings are taken out of them. On base
+	 * those points may be all that was tried that are bad on the candidate. NULL: not
+	 * run */
+	struct fault_report *base, *candidate;
+	const struct suppression *ignore; /* faults.ignore of the contract */
+	size_t nignore;
+	const char *today; /* YYYY-MM-DD: those that expired before do not count */
+	bool repairs;	   /* base must be bad somewhere, and the candidate nowhere */
+};
+/*
+ * Fills ret (zeroed): target, detector, outcome, explanation, next, faults, notes. Two
+ * findings are the same when their signatures are; of several with one signature as many
+ * are inherited as base has, those first whose stacks have the same lines.
+ */
+void verdict_fault(struct fault_case *in, struct check *ret);
+/* Does an annotation (DEFECT:CALL:FUNCTION) match? A function anywhere in the chain, main
+ * only if it made the call. */
+bool ignore_matches(const struct suppression *s, const struct fault_finding *f);
+
 /* One command on both sides: the set-up, or the suite. base NULL: not run (reused). */
 void verdict_setup(const struct run_result *base, const struct run_result *candidate,
 		   struct check *ret);
