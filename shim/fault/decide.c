@@ -13,12 +13,13 @@
  */
 #include "fault.h"
 
+#include "fork.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,13 +31,15 @@ struct slot {
 	uint64_t glance; /* 0: free */
 	uint64_t key;	 /* of the last walk; 0: never a point */
 	uint32_t point;	 /* index in the map plus 1 */
+	uint32_t trial;	 /* … of FAULT_EXPLORE */
 	uint32_t count;
 };
 
 static struct slot slots[SLOTS];
 static struct fault_map *map;
-static uint64_t reached; /* occurrences of map->key in this process */
-static int failing;	 /* FAULT_FOREVER has begun in this process */
+static uint64_t reached;	/* occurrences of map->key in this process */
+static int failing;		/* FAULT_FOREVER has begun in this process */
+static struct fault_trial *own; /* of a forked child */
 static __thread int busy;
 __thread int fault_within;
 
@@ -170,7 +173,7 @@ static void fill(struct fault_point *p, uint32_t call, const struct subject *s,
 		p->argument[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
 	p->call = call;
 	p->pid = (int32_t)syscall(SYS_getpid);
-	p->flags = (__libc_single_threaded ? 0u : FAULT_THREADS) |
+	p->flags = fault_unsafe() |
 		   (must_be_reported[call] && is_written(s) ? FAULT_WRITTEN : 0u);
 	for (uint32_t i = 0; i < n; i++) {
 		char path[FAULT_PATH];
@@ -201,6 +204,20 @@ static uint32_t point_of(uint64_t key, uint32_t call, const struct subject *s,
 			return at + 1;
 	}
 	__atomic_fetch_add(&map->lost, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* The row of the key plus 1, or 0: exitpath has not asked for it. */
+static uint32_t trial_of(uint64_t key)
+{
+	for (uint32_t i = 0; i < FAULT_POINTS; i++) {
+		uint32_t at = (uint32_t)((key + i) % FAULT_POINTS);
+
+		if (map->trials[at].key == key)
+			return at + 1;
+		if (!map->trials[at].key)
+			break;
+	}
 	return 0;
 }
 
@@ -244,6 +261,7 @@ static void walk(struct slot *slot, uint32_t call, const struct subject *s)
 	fault_list_objects();
 	slot->key = n ? key_of(call, stack, n) : 0;
 	slot->point = 0;
+	slot->trial = slot->key && map->mode == FAULT_EXPLORE ? trial_of(slot->key) : 0;
 	if (slot->key && (map->mode == FAULT_RECORD || slot->key == map->key))
 		slot->point = point_of(slot->key, call, s, stack, n);
 }
@@ -263,6 +281,29 @@ static int take_turn(void)
 	return 1;
 }
 
+/* The first time that a key is reached decides about it, in whichever process. */
+static int explore(struct fault_trial *t)
+{
+	uint32_t none = TRIAL_NOT_REACHED, unsafe;
+
+	if (t->state != TRIAL_NOT_REACHED || own || map->late >= FAULT_LATE_MAX ||
+	    !__atomic_compare_exchange_n(&t->state, &none, TRIAL_BEGUN, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return 0;
+	t->reached = 1;
+	unsafe = fault_unsafe();
+	if (unsafe) {
+		t->why = unsafe;
+		t->state = TRIAL_UNSAFE;
+		return 0;
+	}
+	if (!fault_fork(t))
+		return 0;
+	own = t;
+	failing = map->forever != 0;
+	return 1;
+}
+
 static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 {
 	struct slot spare = {0}, *slot = slot_of(glance);
@@ -278,11 +319,16 @@ static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 	if (slot->point)
 		__atomic_fetch_add(&map->points[slot->point - 1].count, 1,
 				   __ATOMIC_RELAXED);
+	if (own && slot->trial && own == &map->trials[slot->trial - 1])
+		own->reached++;
 	if (failing) {
-		__atomic_fetch_add(&map->fired, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(own ? &own->fired : &map->fired, 1, __ATOMIC_RELAXED);
 		return 1;
 	}
-	return map->mode != FAULT_RECORD && slot->key == map->key && take_turn();
+	if (slot->trial)
+		return explore(&map->trials[slot->trial - 1]);
+	return map->mode != FAULT_RECORD && map->mode != FAULT_EXPLORE &&
+	       slot->key == map->key && take_turn();
 }
 
 static int wanted(uint32_t call)
@@ -324,6 +370,7 @@ __attribute__((constructor)) static void fault_init(void)
 	}
 	if (at != MAP_FAILED && ((struct fault_map *)at)->magic == FAULT_MAGIC) {
 		fault_list_objects();
+		fault_fork_init(at, path);
 		__atomic_fetch_add(&((struct fault_map *)at)->loaded, 1,
 				   __ATOMIC_RELAXED);
 		map = at;

@@ -17,13 +17,15 @@ enum {
 	FAULT_POINTS = 16384,
 	FAULT_MODULES = 512,
 	FAULT_PATH = 232,
+	FAULT_LATE_MAX = 3, /* children that may be late before no more are made */
 };
 
 enum fault_mode {
 	FAULT_OFF,
-	FAULT_RECORD, /* note every distinct stack that makes a call of the classes */
-	FAULT_ONCE,   /* fail the occurrence of the key, and nothing else */
-	FAULT_FOREVER /* … and every later call of the classes, whatever its stack */
+	FAULT_RECORD,  /* note every distinct stack that makes a call of the classes */
+	FAULT_ONCE,    /* fail the occurrence of the key, and nothing else */
+	FAULT_FOREVER, /* … and every later call of the classes, whatever its stack */
+	FAULT_EXPLORE  /* fork at the keys of `trials`, fail in the child, and go on */
 };
 
 /* A mapped object: frames are offsets in it, the same in every run. */
@@ -51,11 +53,44 @@ struct fault_point {
 
 enum fault_flags {
 	FAULT_THREADS = 1,  /* more than one thread */
-	FAULT_SOCKETS = 2,  /* a connected socket is open */
+	FAULT_SOCKETS = 2,  /* a socket is open */
 	FAULT_DATABASE = 4, /* a database handle was made */
-	FAULT_CHILDREN = 8, /* it has children */
+	FAULT_CHILDREN = 8, /* it has children, or wants to be told of their ends */
 	/* A call that must be reported (calls.def), on a file that is being written */
 	FAULT_WRITTEN = 16,
+	FAULT_FILES = 32,	/* a file is open for writing, or memory is shared */
+	FAULT_DEVICES = 64,	/* a pipe, terminal, epoll, timer … is open */
+	FAULT_TIMERS = 128,	/* an interval timer runs */
+	FAULT_SANITIZED = 256,	/* a sanitizer's runtime is loaded */
+	FAULT_DESCENDANT = 512, /* not the process that the run has started */
+	FAULT_SCRATCH = 1024,	/* TMPDIR holds too much to be copied */
+	/* Any of these: the process must not be forked there (shim/fault/fork.c). */
+	FAULT_UNSAFE = 2047 & ~FAULT_WRITTEN,
+};
+
+/* What became of a key of FAULT_EXPLORE. */
+enum fault_trial_state {
+	TRIAL_NOT_REACHED,
+	TRIAL_UNSAFE, /* why: enum fault_flags */
+	TRIAL_BEGUN,
+	TRIAL_LEFT, /* the child would have changed what is not its own: why is the number
+		       of the system call */
+	TRIAL_LATE, /* it was killed at its deadline */
+	TRIAL_ENDED,
+};
+
+struct fault_trial {
+	uint64_t key;	/* of exitpath; 0: free. At key % FAULT_POINTS or after it */
+	uint32_t state; /* enum fault_trial_state */
+	uint32_t why;
+	/* of TRIAL_ENDED: */
+	int32_t status; /* as waitpid() has it */
+	uint32_t fired;
+	uint64_t reached;    /* the key, in parent and child */
+	uint64_t written[2]; /* bytes on stdout and stderr before the fork */
+	uint32_t held;	     /* descriptors above 2 at exit; UINT32_MAX: not counted */
+	uint32_t left;	     /* entries of TMPDIR at exit */
+	uint64_t names;	     /* of what is held: a sum of hashes */
 };
 
 /* Of calls.def; struct fault_map holds bits 1 << class. */
@@ -82,8 +117,20 @@ struct fault_map {
 	uint64_t calls;			  /* wrapped calls of the classes, all */
 	uint32_t fired;			  /* how often a call was made to fail */
 	int32_t fired_pid;
+	/* FAULT_EXPLORE, by exitpath. The directory `fork` beside the map takes outputs:
+	 * out and err of the run, KEY.out and KEY.err of a child. */
+	uint32_t forever;	  /* children fail as with FAULT_FOREVER */
+	uint32_t deadline_ms;	  /* of each child */
+	char scratch[FAULT_PATH]; /* TMPDIR */
+	/* by the shim: */
+	int32_t root;	/* the process that the run has started; 0: none yet */
+	uint32_t held;	/* as in fault_trial, of the run itself */
+	uint64_t names; /* … */
+	uint32_t late;	/* children that were */
+	uint32_t pad;
 	struct fault_module modules[FAULT_MODULES];
 	struct fault_point points[FAULT_POINTS];
+	struct fault_trial trials[FAULT_POINTS];
 };
 
 enum fault_variant {

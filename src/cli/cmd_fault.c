@@ -13,6 +13,7 @@
 static struct strv classes;
 static const char *check_command, *mode, *layer, *call, *replay, *base, *candidate, *diff;
 static int points;
+static bool no_fork;
 static uint64_t time_ms;
 
 static const struct option_row rows[] = {
@@ -28,6 +29,8 @@ static const struct option_row rows[] = {
 	{"points", "N", "at most so many points (all)", OPTION_NUMBER, &points, 1,
 	 1 << 20},
 	{"time", "DUR", "begin no run after that (no limit)", OPTION_DURATION, &time_ms,
+	 0, 0},
+	{"no-fork", NULL, "explore each point by a run of its own", OPTION_FLAG, &no_fork,
 	 0, 0},
 	{"replay", "KEY", "only the point of that key", OPTION_TEXT, &replay, 0, 0},
 	{"base", "REV", "not yet", OPTION_TEXT, &base, 0, 0},
@@ -127,6 +130,7 @@ static int fault_with(char **command)
 		.call = call,
 		.check = check_command,
 		.points = (unsigned)points,
+		.no_fork = no_fork,
 		.time_ms = time_ms,
 		.progress = progress_line(common.quiet),
 	};

@@ -1,16 +1,17 @@
 /*
  * Record, plan, explore, judge, confirm.
  *
- * Every point is explored by a run of its own from the start: the command's prefix is
- * paid again each time, but threads, sockets, files, children and sanitizers are as they
- * always are. Forking at the point belongs into next_run() and run_done(): a run that
- * explores several points at once.
+ * One run forks at each point where that is safe (engine/fault_fork.c), and what is clean
+ * there is done. Every other point is explored by a run of its own from the start: the
+ * command's prefix is paid again each time, but threads, sockets, files, children and
+ * sanitizers are as they always are.
  */
 #include "engine/fault.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "detect/frames.h"
+#include "engine/fault_fork.h"
 #include "engine/fault_run.h"
 #include "engine/lane.h"
 #include "fault/calls.h"
@@ -30,6 +31,7 @@ enum { TIME_FACTOR = 10, TIME_MORE_MS = 5000, MAX_TRIES = 3, MAX_JOBS = 8 };
 struct trial {
 	unsigned tries;
 	bool fired, clean, confirmed;
+	bool forked;		/* … in a fork: no run of its own */
 	struct fault_seen seen; /* of the first run that had a defect */
 	struct fault_judgement judgement;
 };
@@ -311,16 +313,23 @@ static bool removes_files(const struct explore *x, const struct fault_point *p)
 	       (x->opts->forever && x->opts->classes & 1u << FAULT_CLASS_FILE);
 }
 
-static void take(struct explore *x, size_t point, struct fault_seen *seen)
+static void expect_of(void *ctx, size_t point, struct fault_expect *ret)
 {
+	const struct explore *x = ctx;
 	const struct fault_point *p = x->plan.points[point];
-	const struct fault_expect expect = {
+
+	*ret = (struct fault_expect){
 		.base = &x->base,
 		.compare = x->compare,
 		.must_report = p->flags & FAULT_WRITTEN,
 		.removes = removes_files(x, p),
 		.occurrences = p->count,
 	};
+}
+
+static void take(struct explore *x, size_t point, struct fault_seen *seen)
+{
+	struct fault_expect expect;
 	struct trial *t = &x->trials[point];
 	struct fault_judgement j;
 
@@ -328,6 +337,7 @@ static void take(struct explore *x, size_t point, struct fault_seen *seen)
 	if (!seen->fired)
 		return;
 	t->fired = true;
+	expect_of(x, point, &expect);
 	fault_judge(&expect, seen, &j);
 	if (j.defect == DEFECT_NONE) {
 		t->clean = true;
@@ -369,8 +379,50 @@ static unsigned jobs_of(const struct explore *x)
 	return n < MAX_JOBS ? (unsigned)n : MAX_JOBS;
 }
 
+/* 0: no limit. Half of what is left: forks that hang must not take all of it. */
+static uint64_t time_left_ms(const struct explore *x)
+{
+	uint64_t gone = (clock_us() - x->start_us) / 1000;
+
+	if (!x->opts->time_ms)
+		return 0;
+	return x->opts->time_ms > gone + 1 ? (x->opts->time_ms - gone) / 2 : 1;
+}
+
+/* Points that are clean in a fork need no run. */
+static int explore_forked(struct explore *x, struct err *err)
+{
+	const struct fault_fork fork = {
+		.base = &x->base,
+		.compare = x->compare,
+		.plan = &x->plan,
+		.time_ms = time_left_ms(x),
+		.expect = expect_of,
+		.ctx = x,
+	};
+	CLEANUP(fault_forked) struct fault_forked forked = {0};
+
+	if (x->opts->key || x->opts->no_fork)
+		return 0;
+	progress_tell(x->opts->progress, "fault", "points, in forks", NULL, 0, 0);
+	if (fault_fork_explore(&x->session, &fork, &forked, err) < 0)
+		return -1;
+	if (forked.ran)
+		count_run(x, &forked.run);
+	for (size_t i = 0; i < x->plan.n; i++) {
+		struct trial *t = &x->trials[i];
+
+		t->forked = t->clean = t->fired = forked.clean[i];
+		t->tries = forked.clean[i];
+	}
+	x->report->forked = forked.nclean;
+	return 0;
+}
+
 static int explore_all(struct explore *x, struct err *err)
 {
+	if (explore_forked(x, err) < 0)
+		return -1;
 	for (unsigned pass = 0; pass < MAX_TRIES && !is_late(x); pass++) {
 		struct explore_lane lanes[MAX_JOBS] = {0};
 		struct lane handles[MAX_JOBS];
@@ -502,6 +554,7 @@ static void conclude(struct explore *x)
 
 		r->explored += t->fired;
 		r->missed += t->tries && !t->fired;
+		r->rerun += t->tries && !t->forked;
 		if (t->confirmed)
 			fill_finding(x, i, symbols, fault_report_finding(r));
 		else if (t->judgement.defect != DEFECT_NONE)

@@ -48,6 +48,7 @@ struct fault_opts {
 	const char *call; /* name; NULL: all of the classes */
 	uint64_t key;	  /* only this point; 0: all */
 	int errnum;	  /* 0: the first of each call */
+	bool no_fork;	  /* each point by a run of its own */
 	unsigned points;  /* at most; 0: all */
 	uint64_t time_ms; /* begin no run after that; 0: no limit */
 	const struct progress *progress;

@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 
 #define LIBRARY "exitpath-fault.so" /* shim/fault/decide.c knows the start of it */
-#define OUTPUT_CAP (2 * DEFAULT_OUTPUT_CAP)
 
 static const char *const probes[FAULT_PROBES] = {"lsan", "ledger"};
 
@@ -189,13 +188,15 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 		      struct err *err)
 {
 	CLEANUP(strv) struct strv clean = {0};
+	struct fault_request asked = *request;
 
 	*r = (struct fault_run){.session = s};
 	r->dir = xasprintf("%s/%zu", s->scratch, s->next++);
 	r->tmpdir = path_join(r->dir, "tmp");
 	r->map = path_join(r->dir, "fault.map");
+	asked.scratch = r->tmpdir;
 	if (make_dirs(r->tmpdir, 0700, err) < 0 ||
-	    fault_map_make(r->map, request, err) < 0)
+	    fault_map_make(r->map, &asked, err) < 0)
 		return -1;
 	if (s->opts->isolation == ISOLATION_SANDBOX) {
 		sandbox_copy(&r->sandbox, &s->views);
@@ -210,7 +211,8 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 	if (s->opts->place)
 		spec->limits = s->opts->place->limits;
 	spec->timeout_ms = s->timeout_ms;
-	for (size_t i = 0; i < FAULT_PROBES; i++) {
+	/* Forked children are judged by what the shim notes. */
+	for (size_t i = 0; i < FAULT_PROBES && request->mode != FAULT_EXPLORE; i++) {
 		r->detect[i] = (struct detect_run){
 			.dir = r->dir,
 			.tmpdir = r->tmpdir,
@@ -264,22 +266,19 @@ static char *last_line(const struct buf *b)
 		 : NULL;
 }
 
-static void read_output(const struct fault_run *r, struct fault_seen *seen)
+void fault_run_output(const struct fault_run *r, const struct buf *out,
+		      const struct buf *errors, struct fault_seen *seen)
 {
 	struct sha256 *exact = sha256_new(), *worded = sha256_new();
-	static const char *const files[] = {"stdout", "stderr"};
+	const struct buf *const texts[] = {out, errors};
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		CLEANUP_FREE char *path = path_join(r->dir, files[i]);
-		CLEANUP(buf) struct buf text = {0};
-
-		if (read_file(path, OUTPUT_CAP, &text, NULL) == 0)
-			hash_without_paths(r, exact, worded, buf_str(&text), text.len);
-		if (i == 1)
-			seen->error = last_line(&text);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		hash_without_paths(r, exact, worded, buf_str(texts[i]), texts[i]->len);
 		sha256_add_field(exact, "");
 		sha256_add_field(worded, "");
 	}
+	free(seen->error);
+	seen->error = last_line(errors);
 	sha256_finish(exact, seen->exact);
 	sha256_finish(worded, seen->worded);
 }
@@ -295,8 +294,21 @@ static void read_check(const struct fault_run *r, struct fault_seen *seen)
 		return;
 	seen->checked = true;
 	seen->check_status = atoi(buf_str(&text));
-	read_regular(output, OUTPUT_CAP, &said);
+	read_regular(output, FAULT_OUTPUT_CAP, &said);
 	seen->check_said = last_line(&said);
+}
+
+static void read_output(const struct fault_run *r, struct fault_seen *seen)
+{
+	CLEANUP_FREE char *out_path = path_join(r->dir, "stdout");
+	CLEANUP_FREE char *errors_path = path_join(r->dir, "stderr");
+	CLEANUP(buf) struct buf out = {0}, errors = {0};
+
+	if (read_file(out_path, FAULT_OUTPUT_CAP, &out, NULL) < 0)
+		buf_clear(&out);
+	if (read_file(errors_path, FAULT_OUTPUT_CAP, &errors, NULL) < 0)
+		buf_clear(&errors);
+	fault_run_output(r, &out, &errors, seen);
 }
 
 int fault_run_finish(struct fault_run *r, const struct run_result *result,

@@ -2,6 +2,7 @@
 #ifndef EXITPATH_ENGINE_FAULT_RUN_H
 #define EXITPATH_ENGINE_FAULT_RUN_H
 
+#include "base/buf.h"
 #include "detect/detect.h"
 #include "engine/fault.h"
 #include "fault/judge.h"
@@ -38,6 +39,10 @@ struct fault_run {
 int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 		      const struct fault_request *request, struct run_spec *spec,
 		      struct err *err);
+#define FAULT_OUTPUT_CAP (2 * DEFAULT_OUTPUT_CAP) /* bytes read of each stream */
+/* Fills exact, worded and error of seen. */
+void fault_run_output(const struct fault_run *r, const struct buf *out,
+		      const struct buf *errors, struct fault_seen *seen);
 /* Reads what was observed, and removes the run's directory. */
 int fault_run_finish(struct fault_run *r, const struct run_result *result,
 		     struct fault_seen *ret_seen, struct fault_record *ret_record,

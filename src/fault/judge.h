@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum { FAULT_PROBES = 2 }; /* heap (LeakSanitizer), ledger */
+enum { FAULT_PROBE_HEAP, FAULT_PROBE_LEDGER, FAULT_PROBES }; /* LeakSanitizer, ledger */
 
 /* What one run showed. */
 struct fault_seen {

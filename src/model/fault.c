@@ -134,6 +134,8 @@ json_t *fault_report_to_json(const struct fault_report *r)
 	json_put_u64(j, "calls", r->calls);
 	json_put_u64(j, "chosen", r->chosen);
 	json_put_u64(j, "explored", r->explored);
+	json_put_u64(j, "forked", r->forked);
+	json_put_u64(j, "rerun", r->rerun);
 	json_put_u64(j, "outside", r->outside);
 	json_put_u64(j, "missed", r->missed);
 	json_put_u64(j, "unconfirmed", r->unconfirmed);

@@ -57,6 +57,9 @@ struct fault_report {
 	char *why, *hint; /* for an outcome that is neither clean nor a defect; or NULL */
 	size_t points;	  /* distinct stacks of the run without a fault */
 	size_t chosen, explored;
+	/* Of those explored or missed: in forks of one run, which were clean there; by
+	 * runs of their own. */
+	size_t forked, rerun;
 	size_t outside;	    /* points of programs that are not the project's: not tried */
 	size_t missed;	    /* explored, and their call was not reached again */
 	size_t unconfirmed; /* defects that a second run did not show */

@@ -53,6 +53,10 @@ static void add_counts(struct buf *out, const struct fault_report *r)
 	buf_addf(out, "%zu points of %" PRIu64 " calls, %zu of %zu made to fail",
 		 r->points, r->calls, r->explored, r->chosen);
 	buf_addf(out, ", %zu runs, %.1f s\n", r->runs, (double)r->wall_us / 1e6);
+	if (r->forked)
+		buf_addf(out,
+			 "  %zu points in forks of one run, %zu by runs of their own\n",
+			 r->forked, r->rerun);
 	if (r->outside)
 		buf_addf(out,
 			 "  %zu points of programs outside of the project were left "

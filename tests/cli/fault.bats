@@ -117,3 +117,35 @@ CASES
   fault 20 -- ./t
   [ -z "$(ls -A "$TMPDIR")" ]
 }
+
+@test "fault: forked where that changes nothing, else a run of its own, with the same verdict" {
+  program state
+  echo 123456789abcdefghijklmnop >in
+  while read -r command forked rerun; do
+    command=${command//_/ }
+    fault 0 --no-fork -- sh -c "exec $command"
+    alone=$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")
+    [ "$(jq .forked <<<"$output")" -eq 0 ]
+    fault 0 -- sh -c "exec $command"
+    [ "$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")" = "$alone" ]
+    jq -e ".forked >= $forked and .rerun >= $rerun and .forked + .rerun == .explored" <<<"$output" ||
+      { echo "$command: $output"; return 1; }
+  done <<'CASES'
+./t 10 0
+./t_file 15 2
+./t_input<in 10 0
+./t_thread_socket_child 4 10
+CASES
+  fault 0 --mode forever -- ./t
+  [ "$(jq '.forked > 10' <<<"$output")" = true ]
+}
+
+@test "fault: what a fork finds is found by a run" {
+  program leak
+  fault 0 -- ./t # lost memory is not seen without a sanitizer
+  program held
+  fault 20 -- ./t
+  alone=$(defects)
+  fault 20 --no-fork -- ./t
+  [ "$(defects)" = "$alone" ]
+}

@@ -1,0 +1,221 @@
+#include "engine/fault_fork.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "proc/proc.h"
+
+#include <inttypes.h>
+#include <sys/wait.h>
+
+/* A run of forks for fewer points costs what it saves. */
+enum { POINTS_MIN = 3 };
+/* A child that is later than this is left to a run of its own, which waits longer. */
+enum { CHILD_FACTOR = 3, CHILD_MORE_MS = 1000, CHILD_MAX_MS = 60000 };
+#define RUN_MAX_MS (UINT64_C(3600) * 1000)
+
+void fault_forked_release(struct fault_forked *f)
+{
+	free(f->clean);
+	*f = (struct fault_forked){0};
+}
+
+/* ---- what to fork at ---- */
+
+/* The heap is looked at by a detector of its own, in the process that ends. */
+static bool sees_more(const struct fault_seen *base)
+{
+	for (size_t i = 0; i < FAULT_PROBES; i++)
+		if (i != FAULT_PROBE_LEDGER && base->probe[i].state == PROBE_COMPLETE)
+			return true;
+	return false;
+}
+
+static size_t choose_keys(const struct fault_plan *plan, uint64_t *keys)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n && n < FAULT_POINTS / 2; i++)
+		if (!(plan->points[i]->flags & FAULT_UNSAFE))
+			keys[n++] = plan->points[i]->key;
+	return n;
+}
+
+static uint32_t child_ms(const struct fault_seen *base)
+{
+	uint64_t ms = base->run.wall_us / 1000 * CHILD_FACTOR + CHILD_MORE_MS;
+
+	return ms < CHILD_MAX_MS ? (uint32_t)ms : CHILD_MAX_MS;
+}
+
+/* Each child may go on for as long as the run without a fault. */
+static uint64_t run_ms(const struct fault_session *s, const struct fault_fork *f,
+		       size_t points)
+{
+	uint64_t ms = s->timeout_ms + points * child_ms(f->base);
+
+	ms = ms < RUN_MAX_MS ? ms : RUN_MAX_MS;
+	return f->time_ms && f->time_ms < ms ? f->time_ms : ms;
+}
+
+/* ---- what came of it ---- */
+
+struct reading {
+	const struct fault_fork *fork;
+	const struct fault_run *run;
+	struct fault_trials trials;
+	struct buf out, errors; /* of the run itself */
+};
+
+/* At most cap bytes of what is there. */
+static bool read_output(const struct reading *r, const char *name, struct buf *to)
+{
+	CLEANUP_FREE char *path = xasprintf("%s/fork/%s", r->run->dir, name);
+
+	return read_file(path, FAULT_OUTPUT_CAP, to, NULL) == 0;
+}
+
+/* What the parent had written before the fork, then the child's. */
+static bool read_child_output(const struct reading *r, const struct fault_trial *t,
+			      struct fault_seen *seen)
+{
+	const struct buf *before[2] = {&r->out, &r->errors};
+	CLEANUP(buf) struct buf out = {0}, errors = {0};
+	struct buf *both[2] = {&out, &errors};
+
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP_FREE char *name =
+			xasprintf("%016" PRIx64 ".%s", t->key, i ? "err" : "out");
+
+		if (t->written[i] > before[i]->len)
+			return false;
+		buf_add(both[i], buf_str(before[i]), t->written[i]);
+		if (!read_output(r, name, both[i]))
+			return false;
+	}
+	fault_run_output(r->run, &out, &errors, seen);
+	return true;
+}
+
+/* What is held counts when it ends like the run without a fault; files always do. */
+static bool holds_nothing(const struct reading *r, const struct fault_trial *t,
+			  const struct fault_seen *seen)
+{
+	const struct run_result *base = &r->fork->base->run;
+
+	if (t->left)
+		return false;
+	if (seen->run.end != base->end || seen->run.status != base->status)
+		return true;
+	return t->held == 0 || (t->held != UINT32_MAX && t->held == r->trials.held &&
+				t->names == r->trials.names);
+}
+
+static bool is_clean(const struct reading *r, size_t point, const struct fault_trial *t)
+{
+	CLEANUP(fault_seen) struct fault_seen seen = {0};
+	CLEANUP(fault_judgement) struct fault_judgement j = {0};
+	struct fault_expect expect;
+
+	if (t->state != TRIAL_ENDED || !t->fired || !WIFEXITED(t->status))
+		return false;
+	seen.run.end = RUN_EXITED;
+	seen.run.status = WEXITSTATUS(t->status);
+	seen.fired = true;
+	seen.reached = t->reached;
+	if (!holds_nothing(r, t, &seen) || !read_child_output(r, t, &seen))
+		return false;
+	r->fork->expect(r->fork->ctx, point, &expect);
+	fault_judge(&expect, &seen, &j);
+	return j.defect == DEFECT_NONE;
+}
+
+/* Did the forks leave the run itself alone? */
+static bool is_like_base(const struct reading *r, const struct run_result *result)
+{
+	const struct fault_seen *base = r->fork->base;
+	CLEANUP(fault_seen) struct fault_seen seen = {.run = *result};
+
+	if (result->end != base->run.end || result->status != base->run.status)
+		return false;
+	fault_run_output(r->run, &r->out, &r->errors, &seen);
+	return fault_comparison(base, &seen) <= r->fork->compare;
+}
+
+static int read_trials(struct reading *r, const struct run_result *result,
+		       struct fault_forked *ret, struct err *err)
+{
+	const struct fault_plan *plan = r->fork->plan;
+
+	if (fault_trials_read(r->run->map, &r->trials, err) < 0)
+		return -1;
+	if (!read_output(r, "out", &r->out) || !read_output(r, "err", &r->errors) ||
+	    !is_like_base(r, result))
+		return 0;
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct fault_trial *t =
+			fault_trials_find(&r->trials, plan->points[i]->key);
+
+		if (!t || t->state < TRIAL_BEGUN)
+			continue;
+		ret->nforked++;
+		ret->clean[i] = is_clean(r, i, t);
+		ret->nclean += ret->clean[i];
+	}
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static int run_with(struct fault_session *s, const struct fault_fork *f,
+		    const struct fault_request *request, struct fault_forked *ret,
+		    struct err *err)
+{
+	CLEANUP(run_spec) struct run_spec spec = {0};
+	CLEANUP(fault_seen) struct fault_seen seen = {0};
+	CLEANUP(fault_record) struct fault_record record = {0};
+	struct fault_run run;
+	struct reading r = {.fork = f, .run = &run};
+	CLEANUP_FREE char *outputs = NULL;
+	int rc = fault_run_prepare(&run, s, request, &spec, err);
+
+	ret->run = (struct run_result){.end = RUN_LOST};
+	spec.timeout_ms = run_ms(s, f, request->nkeys);
+	outputs = xasprintf("%s/fork", run.dir);
+	if (rc == 0)
+		rc = make_dirs(outputs, 0700, err);
+	if (rc == 0)
+		rc = proc_run(&spec, &ret->run, err);
+	if (rc == 0)
+		rc = read_trials(&r, &ret->run, ret, err);
+	if (fault_run_finish(&run, &ret->run, &seen, &record, rc == 0 ? err : NULL) < 0)
+		rc = -1;
+	buf_release(&r.out);
+	buf_release(&r.errors);
+	fault_trials_release(&r.trials);
+	return rc;
+}
+
+int fault_fork_explore(struct fault_session *s, const struct fault_fork *f,
+		       struct fault_forked *ret, struct err *err)
+{
+	CLEANUP_FREE uint64_t *keys = xcalloc(f->plan->n + 1, sizeof(*keys));
+	struct fault_request request = {
+		.mode = FAULT_EXPLORE,
+		.classes = s->opts->classes,
+		.call = UINT32_MAX,
+		.errnum = s->opts->errnum,
+		.keys = keys,
+		.nkeys = choose_keys(f->plan, keys),
+		.forever = s->opts->forever,
+		.deadline_ms = child_ms(f->base),
+	};
+
+	*ret = (struct fault_forked){.clean = xcalloc(f->plan->n + 1, 1)};
+	/* A check looks at what a whole run has left. --call and forever: a re-run makes
+	 * only calls of that name fail. */
+	if (request.nkeys < POINTS_MIN || sees_more(f->base) || s->opts->check ||
+	    (s->opts->forever && s->opts->call))
+		return 0;
+	ret->ran = true;
+	return run_with(s, f, &request, ret, err);
+}
