@@ -51,7 +51,8 @@ type exitpathState struct {
 	mu     sync.Mutex
 	failed map[string]bool // in this pass
 	repeat map[string]exitpathRepeat
-	voids  int // passes left that may be made again
+	voids  int  // passes left that may be made again
+	again  bool // all tests passed the first time, and run again
 }
 
 type exitpathLists struct {
@@ -135,6 +136,7 @@ func (m *M) Run() (code int) {
 	for k, first := 0, true; k <= last; first = false {
 		m.exitpathSelect()
 		c, tests := m.exitpathCycle()
+		exitpath.again = c == 0 || exitpath.again
 		kind := "cycle"
 		if !first && code == 0 && exitpathIsVoid(c) {
 			kind = "void"
@@ -229,6 +231,7 @@ func (m *M) exitpathWrap() {
 		name, f := t.Name, t.F
 		t.F = func(t *T) {
 			t.Cleanup(func() { exitpathOver(name, t.Skipped(), t.Failed()) })
+			defer exitpathRecover(t.Errorf)
 			f(t)
 		}
 		exitpath.m.tests = append(exitpath.m.tests, t)
@@ -237,17 +240,22 @@ func (m *M) exitpathWrap() {
 		name, f := t.Name, t.Fn
 		t.Fn = func(t *F) {
 			t.Cleanup(func() { exitpathOver(name, t.Skipped(), t.Failed()) })
+			defer exitpathRecover(t.Errorf)
 			f(t)
 		}
 		exitpath.m.fuzz = append(exitpath.m.fuzz, t)
 	}
-	for _, t := range m.examples {
-		f := t.F
-		t.F = func() {
-			defer exitpath.tests.Add(1)
-			f()
-		}
-		exitpath.m.examples = append(exitpath.m.examples, t)
+	exitpath.m.examples = m.examples
+}
+
+// A test that panics when it runs again, since it registers something a second time, is
+// one that fails, and not the end of all others.
+func exitpathRecover(fail func(format string, args ...any)) {
+	if !exitpath.again {
+		return
+	}
+	if v := recover(); v != nil {
+		fail("panic: %v\n%s", v, debug.Stack())
 	}
 }
 
@@ -260,7 +268,8 @@ func exitpathOver(name string, skipped, failed bool) {
 	}
 }
 
-// In place of runExamples: whether an example failed is known to it alone.
+// In place of runExamples: whether an example failed is known to it alone. Examples are
+// not wrapped, since they may print their own stack.
 func exitpathRunExamples(match func(pat, str string) (bool, error), examples []InternalExample) (ran, ok bool) {
 	if !exitpath.ran {
 		return runExamples(match, examples)
@@ -268,8 +277,8 @@ func exitpathRunExamples(match func(pat, str string) (bool, error), examples []I
 	ok = true
 	for i := range examples {
 		one, passed := runExamples(match, examples[i:i+1])
-		if !passed {
-			exitpathFailed(examples[i].Name)
+		if one {
+			exitpathOver(examples[i].Name, false, !passed)
 		}
 		ran, ok = ran || one, ok && passed
 	}

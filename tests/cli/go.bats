@@ -332,8 +332,15 @@ X
   gate 40 'fails on the candidate at times, in 1 of 3' -- go test ./...
 }
 
-@test "go: tests that panic the second time" {
-  OUTER='var n int' internal 'if n++; n > 1 { panic("twice") }'
+@test "go: a test that panics the second time is left out" {
+  internal 'flag.Int("x", 0, "")' flag
+  base && forget && candidate
+  gate 20 'loop' 'TestX of example.com/m' -- go test ./...
+  CANDIDATE=base gate 0 -- go test ./...
+}
+
+@test "go: tests that end the process the second time" {
+  OUTER='var n int' internal 'if n++; n > 1 { go panic("twice"); select {} }'
   base && candidate
   gate 30 'pass once and end the process' -- go test ./...
 }
