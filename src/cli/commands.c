@@ -9,13 +9,14 @@
 #include <string.h>
 
 extern const struct command command_gate, command_leak, command_report, command_evidence,
-	command_init, command_doctor, command_completion, command_run, command_fault;
+	command_init, command_doctor, command_completion, command_run, command_fault,
+	command_scan;
 
 const struct command *const commands[] = {
-	&command_gate, &command_leak,	&command_fault,
-	&command_run,  &command_report, &command_evidence,
-	&command_init, &command_doctor, &command_completion,
-	NULL,
+	&command_gate,	     &command_leak, &command_fault,
+	&command_run,	     &command_scan, &command_report,
+	&command_evidence,   &command_init, &command_doctor,
+	&command_completion, NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -1,0 +1,78 @@
+#include "cli/cmd.h"
+#include "cli/terminal.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "engine/scan.h"
+#include "report/scan.h"
+
+static const char *rule;
+static int jobs;
+
+static const struct option_row rows[] = {
+	{"rule", "ID", "only this rule", OPTION_TEXT, &rule, 0, 0},
+	{"jobs", "N", "threads (one per processor)", OPTION_NUMBER, &jobs, 1, 16},
+	{0},
+};
+
+static char *as_json(const struct scan_report *r)
+{
+	CLEANUP_JSON json_t *j = json_object();
+	json_t *skipped = json_array();
+
+	json_put(j, "outcome", outcome_name(r->outcome));
+	json_put_int(j, "files", (json_int_t)r->files);
+	json_put_int(j, "lines", (json_int_t)r->lines);
+	json_object_set_new(j, "findings", report_scan_json(&r->findings));
+	for (size_t i = 0; i < r->skipped.n; i++)
+		json_array_append_new(skipped, json_text(r->skipped.v[i]));
+	json_object_set_new(j, "skipped", skipped);
+	return json_pretty(j);
+}
+
+static char *as_text(const struct scan_report *r)
+{
+	struct buf out = {0};
+
+	report_scan_text(&r->findings, &out);
+	buf_addf(&out, "scan: %s, %zu findings in %zu files\n", outcome_name(r->outcome),
+		 r->findings.n, r->files);
+	return buf_detach(&out);
+}
+
+static int run(char **argv)
+{
+	struct options o = {
+		.usage = "exitpath scan [OPTION…] [PATH…]",
+		.about =
+			"Finds what goes wrong when something fails, without a build: "
+			"what "
+			"is not released on\nsome way out, cleanup that another call can "
+			"skip, errors that nobody is told of.",
+		.rows = rows,
+		.operands = 4096,
+	};
+	CLEANUP(strv) struct strv paths = {0};
+	struct scan_opts opts = {.paths = &paths};
+	CLEANUP(scan_report) struct scan_report report = {0};
+	CLEANUP_FREE char *text = NULL;
+	struct err err = {0};
+	char **rest;
+	int status;
+
+	if (!command_start(&o, argv, &paths, &rest, &status))
+		return status;
+	opts.rule = rule;
+	opts.jobs = (unsigned)jobs;
+	if (engine_scan(&opts, &report, &err) < 0)
+		return command_fail(&err);
+	text = common.json ? as_json(&report) : as_text(&report);
+	status = command_print(text);
+	return status ? status : outcome_exit_code(report.outcome);
+}
+
+const struct command command_scan = {
+	.name = "scan",
+	.summary = "failure-path rules over source files; no build needed",
+	.run = run,
+};

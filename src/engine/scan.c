@@ -1,0 +1,89 @@
+#include "engine/scan.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "scan/scan.h"
+#include "source/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct worker {
+	struct scan_findings findings;
+	struct strv skipped;
+	size_t files;
+	uint64_t lines;
+};
+
+struct scanning {
+	const struct source_files *files;
+	struct worker workers[16]; /* source_jobs(): at most so many */
+};
+
+static void scan_one(void *ctx, unsigned worker, size_t index,
+		     const struct source_tree *t)
+{
+	struct scanning *s = ctx;
+	struct worker *w = &s->workers[worker];
+	const char *path = s->files->v[index].path;
+
+	w->files++;
+	if (t->skipped) {
+		strv_addf(&w->skipped, "%s: %s", path, t->skipped);
+		return;
+	}
+	for (const char *p = t->text;
+	     (p = memchr(p, '\n', t->len - (size_t)(p - t->text))); p++)
+		w->lines++;
+	scan_file(t, path, &w->findings);
+}
+
+static void collect(struct scanning *s, const struct scan_opts *opts,
+		    struct scan_report *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->workers); i++) {
+		struct worker *w = &s->workers[i];
+
+		ret->files += w->files;
+		ret->lines += w->lines;
+		for (size_t j = 0; j < w->findings.n; j++) {
+			if (opts->rule && strcmp(opts->rule, w->findings.v[j].rule) != 0)
+				scan_finding_release(&w->findings.v[j]);
+			else
+				*scan_findings_add(&ret->findings) = w->findings.v[j];
+		}
+		free(w->findings.v);
+		strv_copy(&ret->skipped, w->skipped.v);
+		strv_release(&w->skipped);
+	}
+	scan_findings_sort(&ret->findings);
+}
+
+int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err)
+{
+	CLEANUP(source_files) struct source_files files = {0};
+	struct scanning s = {.files = &files};
+
+	*ret = (struct scan_report){0};
+	for (size_t i = 0; i < opts->paths->n; i++)
+		if (source_files_walk(&files, opts->paths->v[i], err) < 0)
+			return -1;
+	if (!opts->paths->n && source_files_walk(&files, ".", err) < 0)
+		return -1;
+	source_files_sort(&files);
+	if (!files.n)
+		return err_set(err, ERR_USAGE, "no file of a known language");
+	source_each(&files, opts->jobs, NULL, scan_one, &s);
+	ret->generated = files.generated;
+	ret->vendored = files.vendored;
+	collect(&s, opts, ret);
+	ret->outcome = ret->findings.n ? OUTCOME_DEFECT : OUTCOME_CLEAN;
+	return 0;
+}
+
+void scan_report_release(struct scan_report *r)
+{
+	scan_findings_release(&r->findings);
+	strv_release(&r->skipped);
+}

@@ -1,0 +1,32 @@
+/* `exitpath scan`: which files, the rules over each, on all processors. */
+#ifndef EXITPATH_ENGINE_SCAN_H
+#define EXITPATH_ENGINE_SCAN_H
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "model/outcome.h"
+#include "model/scan.h"
+
+#include <stdint.h>
+
+/* Nothing is owned. */
+struct scan_opts {
+	const struct strv *paths; /* none: the working directory */
+	const char *rule;	  /* only this one; NULL: all */
+	unsigned jobs;		  /* 0: one per processor */
+};
+
+struct scan_report {
+	enum outcome outcome;
+	struct scan_findings findings;
+	size_t files; /* looked at */
+	uint64_t lines;
+	unsigned generated, vendored; /* left out */
+	struct strv skipped;	      /* "path: why": not parsed, or only in part */
+};
+void scan_report_release(struct scan_report *r);
+DEFINE_CLEANUP(scan_report)
+
+int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err);
+
+#endif

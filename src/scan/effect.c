@@ -1,0 +1,334 @@
+#include "scan/effect.h"
+
+#include <string.h>
+
+struct text effect_text(const struct source_tree *t, uint32_t node)
+{
+	struct text ret = {"", 0};
+
+	if (node != SOURCE_NONE)
+		ret.at = source_text(t, node, &ret.len);
+	return ret;
+}
+
+struct text effect_callee(const struct scan_lang *lang, const struct source_tree *t,
+			  uint32_t call)
+{
+	return effect_text(t, source_child(t, call, lang->f_callee));
+}
+
+/* ---- occurrences ---- */
+
+static bool is_kind(const struct source_tree *t, uint32_t n,
+		    const struct source_kinds *kinds)
+{
+	return n != SOURCE_NONE && source_has(kinds, t->nodes[n].kind);
+}
+
+static bool names_it(const struct resource *r, struct text text)
+{
+	if (text_same(text, r->name))
+		return true;
+	for (unsigned i = 0; i < r->naliases; i++)
+		if (text_same(text, r->alias[i]))
+			return true;
+	return false;
+}
+
+/* The name itself, not a field or keyword that is called the same. */
+static bool is_occurrence(const struct scan_lang *l, const struct source_tree *t,
+			  uint32_t n, const struct resource *r)
+{
+	uint32_t parent = t->nodes[n].parent;
+	bool member = is_kind(t, n, &l->members);
+
+	if (!member && !is_kind(t, n, &l->identifiers))
+		return false;
+	if (!names_it(r, effect_text(t, n)))
+		return false;
+	if (member || parent == SOURCE_NONE)
+		return true;
+	if (is_kind(t, parent, &l->members) && t->nodes[n].field == l->f_member)
+		return false;
+	return !(is_kind(t, parent, &l->keywords) && t->nodes[n].field == l->f_name);
+}
+
+/* What a call does to one of its arguments. */
+static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
+			    uint32_t call, const struct resource *r, bool part)
+{
+	struct text callee = effect_callee(l, t, call), last = text_last(callee);
+
+	if (r->pair && r->pair->release) {
+		if (text_among(last, r->pair->release))
+			return EFFECT_RELEASED;
+	} else if (name_releases(last) && !(part && l->part_is_own)) {
+		return EFFECT_RELEASED;
+	}
+	if (r->pair && r->pair->lock)
+		return EFFECT_USED;
+	if (part)
+		return EFFECT_USED;
+	if (name_keeps(last))
+		return EFFECT_ESCAPED;
+	if (r->pair && r->pair->heap && !name_only_uses(last))
+		return EFFECT_ESCAPED;
+	return EFFECT_USED;
+}
+
+static enum effect method_of(const struct source_tree *t, uint32_t callee,
+			     const struct resource *r)
+{
+	struct text last = text_last(effect_text(t, callee));
+
+	if (r->pair && r->pair->release)
+		return text_among(last, r->pair->release) ? EFFECT_RELEASED : EFFECT_USED;
+	return name_releases(last) ||
+			       text_among(last, "__exit__ __aexit__ wait communicate")
+		       ? EFFECT_RELEASED
+		       : EFFECT_USED;
+}
+
+/* Is `n` the callee of the call? */
+static bool is_callee(const struct scan_lang *l, const struct source_tree *t,
+		      uint32_t call, uint32_t n)
+{
+	return source_child(t, call, l->f_callee) == n;
+}
+
+/* From an occurrence up to what decides about it. part: it is `r.x`, not r. */
+static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
+			 uint32_t n, uint32_t top, const struct resource *r)
+{
+	bool part = false, address = false, contained = false;
+
+	for (;;) {
+		uint32_t p = n == top ? SOURCE_NONE : t->nodes[n].parent;
+		uint16_t kind;
+
+		if (p == SOURCE_NONE)
+			return EFFECT_USED;
+		kind = t->nodes[p].kind;
+		if (is_kind(t, p, &l->members)) {
+			if (t->nodes[n].field == l->f_member)
+				return EFFECT_USED;
+			part = true;
+		} else if (is_kind(t, p, &l->calls)) {
+			if (!is_callee(l, t, p, n))
+				return EFFECT_USED;
+			return part ? method_of(t, n, r)
+			       : name_releases(text_last(effect_text(t, n)))
+				       ? EFFECT_RELEASED
+				       : EFFECT_USED;
+		} else if (source_has(&l->argument_lists, kind)) {
+			uint32_t call = t->nodes[p].parent;
+			enum effect e = given_to(l, t, call, r, part);
+
+			if (e == EFFECT_USED && part && address && l->part_is_own)
+				return EFFECT_ESCAPED; /* list_add(&r->node) */
+			return contained && e != EFFECT_RELEASED ? EFFECT_ESCAPED : e;
+		} else if (source_has(&l->returns, kind)) {
+			return part && !l->part_is_resource ? EFFECT_USED
+							    : EFFECT_ESCAPED;
+		} else if (source_has(&l->withs, kind)) {
+			return part ? EFFECT_USED : EFFECT_RELEASED;
+		} else if (source_has(&l->assigns, kind)) {
+			uint32_t target, value;
+
+			if (!l->assign(t, p, &target, &value))
+				return EFFECT_USED;
+			if (source_within(t, n, target))
+				return part || p == r->node ? EFFECT_USED
+							    : EFFECT_REPLACED;
+			if (part && !(address && l->part_is_own))
+				return EFFECT_USED;
+			/* A local alias is followed; anything else is a new owner. */
+			return !contained && is_kind(t, target, &l->identifiers) &&
+					       names_it(r, effect_text(t, target))
+				       ? EFFECT_USED
+				       : EFFECT_ESCAPED;
+		} else if (source_has(&l->addresses, kind)) {
+			address = true;
+		} else if (source_has(&l->containers, kind)) {
+			contained = true;
+		} else if (!source_has(&l->transparent, kind)) {
+			return EFFECT_USED;
+		}
+		n = p;
+	}
+}
+
+static bool occurs(const struct scan_lang *l, const struct source_tree *t, uint32_t node,
+		   const struct resource *r)
+{
+	for (uint32_t n = node; n < t->nodes[node].after; n++)
+		if (is_occurrence(l, t, n, r))
+			return true;
+	return false;
+}
+
+static enum effect effect_in(const struct scan_lang *l, const struct source_tree *t,
+			     uint32_t node, const struct resource *r, bool closures)
+{
+	enum effect ret = EFFECT_NONE;
+
+	for (uint32_t n = node; n < t->nodes[node].after;) {
+		enum effect e = EFFECT_NONE;
+
+		if (n != node && is_kind(t, n, &l->opaque) && !closures) {
+			if (occurs(l, t, n, r) && EFFECT_ESCAPED > ret)
+				ret = EFFECT_ESCAPED;
+			n = t->nodes[n].after;
+			continue;
+		}
+		if (is_occurrence(l, t, n, r)) {
+			e = climb(l, t, n, node, r);
+			if (is_kind(t, n, &l->members)) {
+				if (e > ret)
+					ret = e;
+				n = t->nodes[n].after;
+				continue;
+			}
+		}
+		if (e > ret)
+			ret = e;
+		n++;
+	}
+	return ret;
+}
+
+enum effect effect_of(const struct scan_lang *lang, const struct source_tree *t,
+		      uint32_t node, const struct resource *r)
+{
+	return effect_in(lang, t, node, r, false);
+}
+
+enum effect effect_deferred(const struct scan_lang *lang, const struct source_tree *t,
+			    uint32_t node, const struct resource *r)
+{
+	return effect_in(lang, t, node, r, true);
+}
+
+/* ---- tests ---- */
+
+static bool is_nothing(struct text t)
+{
+	return text_among(t, "NULL None nil null undefined nullptr 0 -1 false False "
+			     "INVALID_HANDLE_VALUE CURL_SOCKET_BAD MAP_FAILED "
+			     "INVALID_SOCKET");
+}
+
+/* `(f = fopen(p))` is f. */
+static struct text tested(const struct scan_lang *l, const struct source_tree *t,
+			  uint32_t n)
+{
+	uint32_t target, value;
+
+	while (is_kind(t, n, &l->parens)) {
+		uint32_t inner = source_named_child(t, n, 0);
+
+		if (inner == SOURCE_NONE)
+			break;
+		n = inner;
+	}
+	if (is_kind(t, n, &l->assigns) && l->assign(t, n, &target, &value))
+		n = target;
+	return effect_text(t, n);
+}
+
+static enum verdict compare(struct text op, struct text right, bool error)
+{
+	bool nothing = is_nothing(right);
+
+	if (error) { /* of a status: 0, nil, OK are good */
+		if (text_among(op, "!= < is is\\not") && nothing)
+			return text_is(op, "is") ? HELD_IF_TRUE : HELD_IF_FALSE;
+		if (text_among(op, "== >="))
+			return text_is(right, "-1") ? HELD_IF_FALSE : HELD_IF_TRUE;
+		if (text_is(op, "!="))
+			return HELD_IF_FALSE;
+		return SAYS_NOTHING;
+	}
+	if (!nothing)
+		return SAYS_NOTHING;
+	if (text_among(op, "== === < <= is"))
+		return HELD_IF_FALSE;
+	if (text_among(op, "!= !== >= > is\\not"))
+		return HELD_IF_TRUE;
+	return text_is(op, "is not") ? HELD_IF_TRUE : SAYS_NOTHING;
+}
+
+/* `GSS_ERROR(status)`, `SUCCEEDED(hr)`. */
+static enum verdict macro_test(const struct scan_lang *l, const struct source_tree *t,
+			       uint32_t node, const struct resource *r)
+{
+	uint32_t arguments = source_child(t, node, l->f_arguments);
+	uint32_t first = arguments == SOURCE_NONE ? arguments
+						  : source_named_child(t, arguments, 0);
+
+	if (first == SOURCE_NONE || !text_same(effect_text(t, first), r->error))
+		return SAYS_NOTHING;
+	return text_among(text_last(effect_callee(l, t, node)),
+			  "SUCCEEDED *SUCCESS *OK *_ok *success")
+		       ? HELD_IF_TRUE
+		       : HELD_IF_FALSE;
+}
+
+enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
+			 uint32_t node, const struct resource *r, bool error_counts)
+{
+	struct text whole = tested(l, t, node), left, right, op = {"", 0};
+	uint32_t first, last, child;
+	bool error;
+
+	if (names_it(r, whole))
+		return HELD_IF_TRUE;
+	if (error_counts && r->error.len && text_same(whole, r->error))
+		return text_among(r->error, "ok found") ? HELD_IF_TRUE : HELD_IF_FALSE;
+	if (r->by_address && error_counts && node == r->node)
+		return HELD_IF_FALSE;
+	if (error_counts && r->error.len && is_kind(t, node, &l->calls))
+		return macro_test(l, t, node, r);
+	if (is_kind(t, node, &l->parens) || t->nodes[node].after - node < 4)
+		return SAYS_NOTHING;
+	first = source_first(t, node);
+	last = first;
+	for (SOURCE_CHILDREN(t, node, child))
+		last = child;
+	if (first == SOURCE_NONE || first == last)
+		return SAYS_NOTHING;
+	left = tested(l, t, first);
+	right = tested(l, t, last);
+	op.at = t->text + t->nodes[first].end;
+	op.len = t->nodes[last].start - t->nodes[first].end;
+	while (op.len && strchr(" \t\n\\", op.at[0]))
+		op.at++, op.len--;
+	while (op.len && strchr(" \t\n\\", op.at[op.len - 1]))
+		op.len--;
+	if (names_it(r, left))
+		return compare(op, right, false);
+	if (names_it(r, right))
+		return compare(op, left, false) == SAYS_NOTHING
+			       ? SAYS_NOTHING
+			       : compare(op, left, false);
+	error = error_counts && ((r->error.len && text_same(left, r->error)) ||
+				 (r->by_address && source_within(t, r->node, first)));
+	return error ? compare(op, right, true) : SAYS_NOTHING;
+}
+
+bool effect_assigns(const struct scan_lang *l, const struct source_tree *t, uint32_t node,
+		    struct text name, uint32_t but)
+{
+	for (uint32_t n = node; n < t->nodes[node].after; n++) {
+		uint32_t target, value;
+
+		if (n == but || !is_kind(t, n, &l->assigns) ||
+		    !l->assign(t, n, &target, &value) || target == SOURCE_NONE)
+			continue;
+		for (uint32_t m = target; m < t->nodes[target].after; m++)
+			if (is_kind(t, m, &l->identifiers) &&
+			    text_same(effect_text(t, m), name))
+				return true;
+	}
+	return false;
+}

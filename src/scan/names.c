@@ -1,0 +1,140 @@
+#include "scan/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct text text_last(struct text c)
+{
+	size_t at = c.len;
+
+	while (at && (isalnum((unsigned char)c.at[at - 1]) || c.at[at - 1] == '_' ||
+		      c.at[at - 1] == '$'))
+		at--;
+	return (struct text){c.at + at, c.len - at};
+}
+
+bool text_is(struct text t, const char *word)
+{
+	return strlen(word) == t.len && !memcmp(t.at, word, t.len);
+}
+
+bool text_same(struct text a, struct text b)
+{
+	return a.len == b.len && !memcmp(a.at, b.at, a.len);
+}
+
+static bool matches(struct text t, const char *word, size_t len)
+{
+	if (len && word[0] == '*')
+		return t.len >= len - 1 &&
+		       !memcmp(t.at + t.len - (len - 1), word + 1, len - 1);
+	if (len && word[len - 1] == '*')
+		return t.len >= len - 1 && !memcmp(t.at, word, len - 1);
+	return t.len == len && !memcmp(t.at, word, len);
+}
+
+bool text_among(struct text t, const char *words)
+{
+	while (*words) {
+		size_t len = strcspn(words, " ");
+
+		if (matches(t, words, len))
+			return true;
+		words += len;
+		words += strspn(words, " ");
+	}
+	return false;
+}
+
+/* Calls each() with every word of a name in lower case: "git_buf_free", "closeQuietly",
+ * "SSLShutdown" give git buf free, close quietly, ssl shutdown. */
+static bool any_word(struct text t, bool (*each)(const char *word, size_t at, size_t n),
+		     bool *ret_first)
+{
+	char word[32];
+	size_t n = 0, count = 0;
+
+	for (size_t i = 0; i <= t.len; i++) {
+		char c = i < t.len ? t.at[i] : '_';
+		bool upper = isupper((unsigned char)c);
+		bool starts = upper && i &&
+			      (islower((unsigned char)t.at[i - 1]) ||
+			       (i + 1 < t.len && islower((unsigned char)t.at[i + 1])));
+
+		if (n && (starts || !isalnum((unsigned char)c))) {
+			word[n < sizeof(word) ? n : sizeof(word) - 1] = '\0';
+			if (each(word, count++, n)) {
+				if (ret_first)
+					*ret_first = count == 1;
+				return true;
+			}
+			n = 0;
+		}
+		if (isalnum((unsigned char)c)) {
+			if (n < sizeof(word) - 1)
+				word[n] = (char)tolower((unsigned char)c);
+			n++;
+		}
+	}
+	return false;
+}
+
+static bool is_release_word(const char *w, size_t at, size_t n)
+{
+	(void)at;
+	(void)n;
+	return text_among(
+		(struct text){w, strlen(w)},
+		"close closes fclose pclose closedir sclose aclose free xfree kfree "
+		"efree "
+		"sdsfree destroy release unref decref put delete dispose cleanup clean "
+		"unlock runlock finish fini deinit dealloc shutdown disconnect unmap "
+		"munmap unload dump discard freeaddrinfo freeifaddrs hangup teardown "
+		"rollback commit terminate stop drop quit kill detach reap uninit "
+		"closing closesocket globfree regfree drain gracefulclose");
+}
+
+bool name_releases(struct text last)
+{
+	return any_word(last, is_release_word, NULL);
+}
+
+static bool is_keep_word(const char *w, size_t at, size_t n)
+{
+	(void)n;
+	if (!at &&
+	    text_among((struct text){w, strlen(w)},
+		       "set init new create make open start spawn go run build from "
+		       "with use"))
+		return true;
+	return text_among(
+		(struct text){w, strlen(w)},
+		"append add push insert register attach enqueue store save keep track "
+		"adopt wrap wrapper take steal give own assign link fdopen bind move "
+		"swap "
+		"submit schedule callback addcleanup install put enter defer hold list "
+		"thread async pipe cache transfer join return yield queue socketpair");
+}
+
+bool name_keeps(struct text last)
+{
+	return (last.len && isupper((unsigned char)last.at[0])) ||
+	       any_word(last, is_keep_word, NULL);
+}
+
+bool name_only_uses(struct text last)
+{
+	return text_among(
+		last,
+		"mem* str* *printf *scanf read write pread pwrite recv send sendto "
+		"recvfrom fread fwrite fgets fputs fgetc fputc getc putc puts ungetc "
+		"fseek fseeko ftell ftello rewind fflush fileno feof ferror clearerr "
+		"getline getdelim fstat stat lstat lseek ftruncate fsync fdatasync fcntl "
+		"ioctl flock isatty perror error warn warnx warning ERROR SYSERROR DEBUG "
+		"INFO WARN TRACE log_* LOG_* debug* _ gettext snprintf qsort bsearch "
+		"is* to* ato* sizeof assert getenv setenv access unlink rename mkdir "
+		"chdir open fopen opendir stat readdir rewinddir dirfd connect listen "
+		"getsockname setsockopt getsockopt poll select epoll_ctl htons bzero "
+		"bcopy "
+		"wcs* mbs* iconv *len *cmp *_get *_len *_size *_count *_eof *_error");
+}

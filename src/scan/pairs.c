@@ -1,0 +1,70 @@
+/* What is acquired by which call, a table per language. */
+#include "scan/paths.h"
+
+static const struct scan_pair python[] = {
+	{.what = "lock",
+	 .acquire = ".acquire",
+	 .release = "release",
+	 .lock = true,
+	 .held_when_raised = true},
+	{.what = "pipe", .acquire = "os.pipe os.pipe2 _pipe_cloexec", .tuple = true},
+	{.what = "database session",
+	 .acquire = "SessionLocal *.SessionLocal Session *.Session sessionmaker "
+		    "*get_session "
+		    "*_session *create_session",
+	 .held_when_raised = true},
+	{.what = "connection",
+	 .acquire = "sqlite3.connect psycopg2.connect psycopg.connect pymysql.connect "
+		    "MySQLdb.connect *.get_connection *.raw_connection smtplib.SMTP "
+		    "ftplib.FTP http.client.HTTPConnection",
+	 .held_when_raised = true},
+	{.what = "socket",
+	 .acquire = "socket.socket socket.create_connection",
+	 .held_when_raised = true},
+	{.what = "archive",
+	 .acquire = "zipfile.ZipFile tarfile.open ZipFile",
+	 .held_when_raised = true},
+	{.what = "file descriptor",
+	 .acquire = "os.open os.dup",
+	 .held_when_raised = true},
+	{.what = "file",
+	 .acquire = "open io.open codecs.open gzip.open bz2.open lzma.open os.fdopen "
+		    "tempfile.NamedTemporaryFile tempfile.TemporaryFile"},
+};
+
+static const struct scan_pair c[] = {
+	{.what = "file",
+	 .acquire = "fopen fdopen freopen tmpfile popen fopencookie fmemopen fopen64"},
+	{.what = "file descriptor",
+	 .acquire = "open open64 openat creat socket accept accept4 dup mkstemp mkostemp "
+		    "epoll_create epoll_create1 eventfd timerfd_create signalfd "
+		    "inotify_init inotify_init1 memfd_create p_open"},
+	{.what = "directory", .acquire = "opendir fdopendir"},
+	{.what = "lock",
+	 .acquire = "pthread_mutex_lock pthread_rwlock_rdlock pthread_rwlock_wrlock "
+		    "mtx_lock",
+	 .release = "pthread_mutex_unlock pthread_rwlock_unlock mtx_unlock",
+	 .lock = true},
+	{.what = "memory",
+	 .acquire =
+		 "malloc calloc realloc strdup strndup xmalloc xcalloc xstrdup kmalloc "
+		 "kzalloc g_malloc g_strdup git__malloc git__calloc git__strdup "
+		 "asprintf realpath",
+	 .heap = true},
+};
+
+const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n)
+{
+	switch ((int)lang) {
+	case LANG_PYTHON:
+		*ret_n = sizeof(python) / sizeof(*python);
+		return python;
+	case LANG_C:
+	case LANG_CPP:
+		*ret_n = sizeof(c) / sizeof(*c);
+		return c;
+	default:
+		*ret_n = 0;
+		return NULL;
+	}
+}

@@ -1,0 +1,46 @@
+/*
+ * Is what a function acquires released on every way out? One search per acquisition over
+ * the function's flow (shapes A, B, C, F, G). It says nothing rather than guess: what is
+ * returned, stored, kept by a call or captured by a closure has another owner.
+ */
+#ifndef EXITPATH_SCAN_PATHS_H
+#define EXITPATH_SCAN_PATHS_H
+
+#include "model/scan.h"
+#include "scan/flow.h"
+#include "scan/lang.h"
+
+/* What is acquired and must be released; a row of data. */
+struct scan_pair {
+	const char *what;      /* for people: "file", "lock" */
+	const char *acquire;   /* callees, whole ("os.open") or ".method" or "*suffix", by
+				  spaces */
+	const char *release;   /* last parts of callees; NULL: whatever name_releases() */
+	bool heap;	       /* memory: whoever is given it may keep it */
+	bool lock;	       /* of its receiver or argument, not of its value */
+	bool tuple;	       /* all targets are resources: os.pipe() */
+	bool body;	       /* shape G */
+	bool held_when_raised; /* B: work between acquire and release must be protected */
+};
+
+struct scan_function {
+	const struct scan_lang *lang;
+	const struct source_tree *t;
+	const struct flow *flow;
+	const char *path;
+};
+
+void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
+		size_t npairs, struct scan_findings *out);
+/* Shape A where nothing is acquired: a cleanup section whose release stands behind a call
+ * that may raise. */
+void scan_cleanup(const struct scan_function *fn, struct scan_findings *out);
+
+/* The pairs of a language. */
+const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n);
+
+/* May evaluating the node raise? */
+bool scan_may_raise(const struct scan_lang *lang, const struct source_tree *t,
+		    uint32_t node);
+
+#endif
