@@ -49,6 +49,9 @@ struct fault_opts {
 	uint64_t key;	  /* only this point; 0: all */
 	int errnum;	  /* 0: the first of each call */
 	bool no_fork;	  /* each point by a run of its own */
+	/* Only points of the places (fault_place_sign()) of its findings, settled or not;
+	 * with none of those the command runs without a fault alone. NULL: all */
+	const struct fault_report *only;
 	unsigned points;  /* at most; 0: all */
 	uint64_t time_ms; /* begin no run after that; 0: no limit */
 	const struct progress *progress;
@@ -69,6 +72,10 @@ struct fault_layer {
 };
 extern const struct fault_layer *const fault_layers[]; /* NULL at the end */
 const struct fault_layer *fault_layer_find(const char *name);
+
+/* For layers: does `only` leave this point out? */
+bool fault_left_out(const struct fault_opts *opts, const char *call,
+		    const struct leak *chain);
 
 /* For options: the class, the key of that name. */
 bool engine_fault_class(const char *name, enum fault_class *ret);

@@ -9,6 +9,9 @@
 #include "fault/map.h"
 #include "model/run.h"
 
+/* The layers. */
+extern const struct fault_layer fault_layer_libc;
+
 /* What all runs have in common. */
 struct fault_session {
 	const struct fault_opts *opts;

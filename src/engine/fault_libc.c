@@ -1,0 +1,645 @@
+/*
+ * Record, plan, explore, judge, confirm.
+ *
+ * One run forks at each point where that is safe (engine/fault_fork.c), and what is clean
+ * there is done. Every other point is explored by a run of its own from the start: the
+ * command's prefix is paid again each time, but threads, sockets, files, children and
+ * sanitizers are as they always are.
+ */
+#include "engine/fault.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "detect/frames.h"
+#include "engine/fault_fork.h"
+#include "engine/fault_run.h"
+#include "engine/lane.h"
+#include "fault/calls.h"
+#include "fault/plan.h"
+#include "proc/proc.h"
+#include "sandbox/sandbox.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BASE_TIMEOUT_MS (UINT64_C(600) * 1000)
+/* A run with a fault is no slower than one without, unless the machine is busy. */
+enum { TIME_FACTOR = 10, TIME_MORE_MS = 5000, MAX_TRIES = 3, MAX_JOBS = 8 };
+
+/* What is known about one point. */
+struct trial {
+	unsigned tries;
+	bool fired, clean, confirmed;
+	bool forked;		/* … in a fork: no run of its own */
+	struct fault_seen seen; /* of the first run that had a defect */
+	struct fault_judgement judgement;
+};
+
+struct explore {
+	struct fault_session session;
+	struct symbols *symbols; /* opened when they are asked for */
+	const struct fault_opts *opts;
+	struct fault_seen base;
+	struct fault_record record;
+	enum fault_compare compare;
+	struct fault_plan plan;
+	struct trial *trials; /* one per point of the plan */
+	size_t at;	      /* of the plan, in this pass */
+	size_t begun;	      /* runs, for progress */
+	uint64_t start_us;
+	struct fault_report *report;
+};
+
+struct explore_lane {
+	struct explore *x;
+	struct fault_run run;
+	size_t point;
+};
+
+static void end_with(struct fault_report *r, enum outcome outcome, char *why,
+		     const char *hint)
+{
+	r->outcome = outcome;
+	free(r->why);
+	r->why = why;
+	free(r->hint);
+	r->hint = xstrdup(hint);
+}
+
+static void count_run(struct explore *x, const struct run_result *r)
+{
+	x->report->runs++;
+	x->report->cpu_us += r->cpu_us;
+}
+
+/* ---- without a fault ---- */
+
+static int run_base(struct explore *x, struct fault_seen *seen,
+		    struct fault_record *record, struct err *err)
+{
+	const struct fault_request request = {
+		.mode = FAULT_RECORD,
+		.classes = x->opts->classes,
+		.call = UINT32_MAX,
+	};
+	CLEANUP(run_spec) struct run_spec spec = {0};
+	struct run_result result = {.end = RUN_LOST};
+	struct fault_run run;
+	int rc;
+
+	rc = fault_run_prepare(&run, &x->session, &request, &spec, err);
+	if (rc == 0)
+		rc = proc_run(&spec, &result, err);
+	if (fault_run_finish(&run, &result, seen, record, rc == 0 ? err : NULL) < 0)
+		rc = -1;
+	count_run(x, &result);
+	if (rc == 0 && proc_interrupted())
+		rc = err_set(err, ERR_INTERRUPTED, "stopped by signal %d (%s)",
+			     proc_interrupted(), strsignal(proc_interrupted()));
+	return rc;
+}
+
+static bool has_class(const struct explore *x, enum fault_class c)
+{
+	for (size_t i = 0; i < x->record.npoints; i++)
+		if (fault_calls[x->record.points[i].call].class == c)
+			return true;
+	return false;
+}
+
+static void note_base(struct explore *x)
+{
+	struct strv *notes = &x->report->notes;
+	const struct probe *heap = &x->base.probe[0];
+
+	if (heap->state == PROBE_NOT_FITTING)
+		strv_add(notes, "memory that is lost is not seen: the program is built "
+				"without -fsanitize=address");
+	else if (heap->state != PROBE_COMPLETE)
+		strv_addf(notes, "memory that is lost is not seen: %s",
+			  heap->detail ? heap->detail : probe_state_name(heap->state));
+	if (heap->state != PROBE_NOT_FITTING && !has_class(x, FAULT_CLASS_MEMORY) &&
+	    (x->opts->classes & 1u << FAULT_CLASS_MEMORY))
+		strv_add(notes,
+			 "no call of the class memory was seen: clang's static "
+			 "sanitizer runtimes hide them; build with -shared-libasan "
+			 "or gcc");
+	if (x->compare == COMPARE_NOT)
+		strv_add(notes, "errors that nobody is told of are not seen: the output "
+				"differs from run to run");
+	if (x->record.lost)
+		strv_addf(notes, "%" PRIu32 " points found no room and were not tried",
+			  x->record.lost);
+}
+
+static bool check_serves(struct explore *x, const struct fault_seen *seen)
+{
+	if (!x->opts->check || (seen->checked && !seen->check_status))
+		return true;
+	end_with(x->report,
+		 seen->checked ? OUTCOME_BASELINE_INVALID : OUTCOME_HARNESS_ERROR,
+		 seen->checked
+			 ? xasprintf("without any fault the check fails with %d%s%s",
+				     seen->check_status, seen->check_said ? ": " : "",
+				     seen->check_said ? seen->check_said : "")
+			 : xstrdup("the check did not come to its end"),
+		 "it runs behind the command, in the same directory and sandbox");
+	return false;
+}
+
+/* What the run without a fault must be. false: the outcome says why not. */
+static bool base_serves(struct explore *x, const struct fault_seen *seen)
+{
+	CLEANUP_FREE char *how = run_result_describe(&seen->run);
+
+	for (size_t i = 0; i < FAULT_PROBES; i++)
+		if (seen->probe[i].failed) {
+			end_with(x->report, OUTCOME_BASELINE_INVALID,
+				 xasprintf("without any fault: %s",
+					   seen->probe[i].failure
+						   ? seen->probe[i].failure
+						   : "a sanitizer's error"),
+				 NULL);
+			return false;
+		}
+	if (seen->run.end == RUN_NOT_STARTED || seen->run.end == RUN_SANDBOX_FAILED ||
+	    seen->run.end == RUN_LOST) {
+		end_with(x->report, OUTCOME_HARNESS_ERROR,
+			 xasprintf("%s: %s", x->session.argv[0], how), NULL);
+		return false;
+	}
+	if (!run_result_passed(&seen->run)) {
+		end_with(x->report, OUTCOME_BASELINE_INVALID,
+			 xasprintf("without any fault the command does not pass: %s%s%s",
+				   how, seen->error ? ": " : "",
+				   seen->error ? seen->error : ""),
+			 "a test that passes shows what a fault changes");
+		return false;
+	}
+	return check_serves(x, seen);
+}
+
+static bool record_serves(struct explore *x)
+{
+	if (!x->record.loaded) {
+		end_with(x->report, OUTCOME_HARNESS_ERROR,
+			 xasprintf("%s did not load the library that makes calls fail",
+				   x->session.argv[0]),
+			 "static and setuid programs, and those that clear LD_PRELOAD, "
+			 "do not: link the program dynamically");
+		return false;
+	}
+	if (!x->plan.n && !x->opts->only) {
+		end_with(x->report, OUTCOME_HARNESS_ERROR,
+			 x->opts->key
+				 ? xasprintf("the point %016" PRIx64 " was not reached",
+					     x->opts->key)
+				 : xstrdup("no call that could fail was reached"),
+			 x->opts->key ? "points belong to one build of the program"
+				      : "see --classes and --call");
+		return false;
+	}
+	return true;
+}
+
+static struct symbols *symbols_of(struct explore *x)
+{
+	bool sandboxed = x->opts->isolation == ISOLATION_SANDBOX;
+
+	if (!x->symbols)
+		x->symbols =
+			symbols_new(x->session.cwd, sandboxed ? &x->session.views : NULL);
+	return x->symbols;
+}
+
+static void fill_chain(struct explore *x, const struct fault_point *p, struct leak *chain)
+{
+	const struct source_root root = {x->session.project, x->session.checkout};
+	struct raw_stack stack = {0};
+
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		const char *module = fault_record_module(&x->record, &p->frames[i]);
+		struct raw_frame *f = raw_stack_add(&stack);
+
+		if (!f)
+			break;
+		f->module = xstrdup(module);
+		f->offset = module ? p->frames[i].offset : 0;
+	}
+	frames_fill(chain, &stack, &root, symbols_of(x));
+	raw_stack_release(&stack);
+}
+
+static bool is_left_out(struct explore *x, const struct fault_point *p)
+{
+	struct leak chain = {0};
+	bool out;
+
+	fill_chain(x, p, &chain);
+	out = fault_left_out(x->opts, fault_calls[p->call].name, &chain);
+	leak_release(&chain);
+	return out;
+}
+
+/* Takes out what `only` leaves out, then what is more than `points`. */
+static void cut_plan(struct explore *x)
+{
+	struct fault_plan *p = &x->plan;
+	size_t kept = 0;
+
+	for (size_t i = 0; x->opts->only && i < p->n; i++)
+		if (!is_left_out(x, p->points[i]))
+			p->points[kept++] = p->points[i];
+	p->n = x->opts->only ? kept : p->n;
+	if (x->opts->points && p->n > x->opts->points) {
+		p->left = p->n - x->opts->points;
+		p->n = x->opts->points;
+	}
+}
+
+static void make_plan(struct explore *x)
+{
+	const struct fault_choice choice = {
+		.project = x->session.project,
+		.call = x->opts->call,
+		.key = x->opts->key,
+	};
+
+	fault_plan_make(&x->record, &choice, &x->plan);
+	cut_plan(x);
+	x->trials = xcalloc(x->plan.n + 1, sizeof(*x->trials));
+	x->report->points = x->record.npoints;
+	x->report->calls = x->record.calls;
+	x->report->outside = x->plan.outside;
+	x->report->chosen = x->plan.n + x->plan.left;
+}
+
+/* 1: go on; 0: the outcome is set. Two runs: output that differs proves nothing. */
+static int record(struct explore *x, struct err *err)
+{
+	CLEANUP(fault_seen) struct fault_seen again = {0};
+	CLEANUP(fault_record) struct fault_record spare = {0};
+	uint64_t slower;
+
+	progress_tell(x->opts->progress, "fault", "the command without a fault", NULL, 0,
+		      0);
+	x->session.timeout_ms =
+		x->opts->place ? x->opts->place->timeout_ms : BASE_TIMEOUT_MS;
+	if (run_base(x, &x->base, &x->record, err) < 0)
+		return -1;
+	if (!base_serves(x, &x->base))
+		return 0;
+	make_plan(x);
+	if (!record_serves(x))
+		return 0;
+	if (run_base(x, &again, &spare, err) < 0)
+		return -1;
+	if (!base_serves(x, &again))
+		return 0;
+	x->compare = fault_comparison(&x->base, &again);
+	slower = x->base.run.wall_us > again.run.wall_us ? x->base.run.wall_us
+							 : again.run.wall_us;
+	x->session.timeout_ms = slower / 1000 * TIME_FACTOR + TIME_MORE_MS;
+	note_base(x);
+	return 1;
+}
+
+/* ---- with one ---- */
+
+/* A first run; a second for what had a defect, or did not come to its call. */
+static bool wants_run(const struct trial *t)
+{
+	return !t->tries || (t->tries < MAX_TRIES && !t->confirmed && !t->clean);
+}
+
+static bool is_late(const struct explore *x)
+{
+	return x->opts->time_ms && (clock_us() - x->start_us) / 1000 >= x->opts->time_ms;
+}
+
+static int next_run(void *ctx, struct run_spec *spec, struct err *err)
+{
+	struct explore_lane *l = ctx;
+	struct explore *x = l->x;
+	const struct fault_point *p;
+	struct fault_request request = {0};
+
+	while (x->at < x->plan.n && !wants_run(&x->trials[x->at]))
+		x->at++;
+	if (x->at == x->plan.n || is_late(x))
+		return 0;
+	l->point = x->at++;
+	p = x->plan.points[l->point];
+	request = (struct fault_request){
+		.mode = x->opts->forever ? FAULT_FOREVER : FAULT_ONCE,
+		.classes = x->opts->classes,
+		.call = x->opts->call ? p->call : UINT32_MAX,
+		.key = p->key,
+		.occurrence = 1,
+		.errnum = x->opts->errnum,
+	};
+	progress_tell(x->opts->progress, "fault", "points", NULL, x->begun, x->plan.n);
+	x->begun += x->begun + 1 < x->plan.n;
+	if (fault_run_prepare(&l->run, &x->session, &request, spec, err) < 0) {
+		const struct run_result lost = {.end = RUN_LOST};
+		CLEANUP(fault_seen) struct fault_seen seen = {0};
+		CLEANUP(fault_record) struct fault_record r = {0};
+
+		fault_run_finish(&l->run, &lost, &seen, &r, NULL);
+		return -1;
+	}
+	return 1;
+}
+
+/* Is a file that stays the fault's own doing? */
+static bool removes_files(const struct explore *x, const struct fault_point *p)
+{
+	return fault_call_removes(&fault_calls[p->call]) ||
+	       (x->opts->forever && x->opts->classes & 1u << FAULT_CLASS_FILE);
+}
+
+static void expect_of(void *ctx, size_t point, struct fault_expect *ret)
+{
+	const struct explore *x = ctx;
+	const struct fault_point *p = x->plan.points[point];
+
+	*ret = (struct fault_expect){
+		.base = &x->base,
+		.compare = x->compare,
+		.must_report = p->flags & FAULT_WRITTEN,
+		.removes = removes_files(x, p),
+		.occurrences = p->count,
+	};
+}
+
+static void take(struct explore *x, size_t point, struct fault_seen *seen)
+{
+	struct fault_expect expect;
+	struct trial *t = &x->trials[point];
+	struct fault_judgement j;
+
+	t->tries++;
+	if (!seen->fired)
+		return;
+	t->fired = true;
+	expect_of(x, point, &expect);
+	fault_judge(&expect, seen, &j);
+	if (j.defect == DEFECT_NONE) {
+		t->clean = true;
+	} else if (t->judgement.defect == DEFECT_NONE) {
+		t->judgement = j; /* j.stack points into what is moved along */
+		t->seen = *seen;
+		*seen = (struct fault_seen){0};
+		return;
+	} else if (t->judgement.defect == j.defect) {
+		t->confirmed = true;
+	}
+	fault_judgement_release(&j);
+}
+
+static int run_done(void *ctx, const struct run_result *result, struct err *err)
+{
+	struct explore_lane *l = ctx;
+	CLEANUP(fault_seen) struct fault_seen seen = {0};
+	CLEANUP(fault_record) struct fault_record r = {0};
+	const struct fault_point *p;
+
+	count_run(l->x, result);
+	if (fault_run_finish(&l->run, result, &seen, &r, err) < 0)
+		return -1;
+	if (result->end == RUN_CANCELLED)
+		return 0;
+	p = fault_record_find(&r, l->x->plan.points[l->point]->key);
+	seen.reached = p ? p->count : 0;
+	take(l->x, l->point, &seen);
+	return 0;
+}
+
+static unsigned jobs_of(const struct explore *x)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (x->opts->isolation != ISOLATION_SANDBOX || n < 1)
+		return 1;
+	return n < MAX_JOBS ? (unsigned)n : MAX_JOBS;
+}
+
+/* 0: no limit. Half of what is left: forks that hang must not take all of it. */
+static uint64_t time_left_ms(const struct explore *x)
+{
+	uint64_t gone = (clock_us() - x->start_us) / 1000;
+
+	if (!x->opts->time_ms)
+		return 0;
+	return x->opts->time_ms > gone + 1 ? (x->opts->time_ms - gone) / 2 : 1;
+}
+
+/* Points that are clean in a fork need no run. */
+static int explore_forked(struct explore *x, struct err *err)
+{
+	const struct fault_fork fork = {
+		.base = &x->base,
+		.compare = x->compare,
+		.plan = &x->plan,
+		.time_ms = time_left_ms(x),
+		.expect = expect_of,
+		.ctx = x,
+	};
+	CLEANUP(fault_forked) struct fault_forked forked = {0};
+
+	if (x->opts->key || x->opts->no_fork || x->opts->check)
+		return 0;
+	progress_tell(x->opts->progress, "fault", "points, in forks", NULL, 0, 0);
+	if (fault_fork_explore(&x->session, &fork, &forked, err) < 0)
+		return -1;
+	if (forked.ran)
+		count_run(x, &forked.run);
+	for (size_t i = 0; i < x->plan.n; i++) {
+		struct trial *t = &x->trials[i];
+
+		t->forked = t->clean = t->fired = forked.clean[i];
+		t->tries = forked.clean[i];
+	}
+	x->report->forked = forked.nclean;
+	return 0;
+}
+
+static int explore_all(struct explore *x, struct err *err)
+{
+	if (explore_forked(x, err) < 0)
+		return -1;
+	for (unsigned pass = 0; pass < MAX_TRIES && !is_late(x); pass++) {
+		struct explore_lane lanes[MAX_JOBS] = {0};
+		struct lane handles[MAX_JOBS];
+
+		x->at = 0;
+		for (size_t i = 0; i < MAX_JOBS; i++) {
+			lanes[i].x = x;
+			handles[i] = (struct lane){
+				.next = next_run, .done = run_done, .ctx = &lanes[i]};
+		}
+		if (lanes_run(handles, MAX_JOBS, jobs_of(x), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the report ---- */
+
+static char *class_list(uint32_t classes)
+{
+	struct buf b = {0};
+
+	for (unsigned c = 0; c < FAULT_CLASSES; c++)
+		if (classes & 1u << c)
+			buf_addf(&b, "%s%s", b.len ? "," : "",
+				 fault_class_name((enum fault_class)c));
+	return buf_detach(&b);
+}
+
+static char *replay_of(const struct explore *x, uint64_t key)
+{
+	const struct fault_opts *o = x->opts;
+	CLEANUP(strv) struct strv v = {0};
+
+	if (o->invocation) {
+		strv_copy(&v, o->invocation->v);
+	} else {
+		strv_add(&v, "exitpath");
+		strv_add(&v, "fault");
+		if (o->isolation != ISOLATION_SANDBOX)
+			strv_addf(&v, "--isolation=%s", isolation_name(o->isolation));
+	}
+	if (o->forever) {
+		strv_add(&v, "--mode");
+		strv_add(&v, "forever");
+		strv_add(&v, "--classes");
+		strv_take(&v, class_list(o->classes));
+	}
+	if (o->check && !o->invocation) {
+		strv_add(&v, "--check");
+		strv_add(&v, o->check);
+	}
+	strv_add(&v, "--replay");
+	strv_addf(&v, "%016" PRIx64, key);
+	if (!o->lifecycle) {
+		strv_add(&v, "--");
+		strv_copy(&v, x->session.argv);
+	}
+	return shell_quote(v.v);
+}
+
+static char *argument_of(const struct explore *x, const struct fault_point *p)
+{
+	size_t n = strlen(x->session.scratch);
+	const char *rest = p->argument + n;
+
+	if (!*p->argument)
+		return NULL;
+	if (strncmp(p->argument, x->session.scratch, n) != 0)
+		return xstrdup(p->argument);
+	rest = strstr(rest, "/tmp");
+	return rest ? xasprintf("$TMPDIR%s", rest + 4) : NULL;
+}
+
+static void fill_finding(struct explore *x, size_t point, struct fault_finding *f)
+{
+	const struct fault_point *p = x->plan.points[point];
+	const struct fault_call *call = &fault_calls[p->call];
+	struct trial *t = &x->trials[point];
+	int errnum = x->opts->errnum ? x->opts->errnum : call->errnos[0];
+
+	f->defect = t->judgement.defect;
+	f->what = TAKE_PTR(t->judgement.what);
+	f->more = t->judgement.more;
+	t->judgement.more = (struct strv){0};
+	f->call = xstrdup(call->name);
+	f->argument = argument_of(x, p);
+	f->error = xstrdup(fault_errno_name(errnum));
+	f->key = p->key;
+	f->replay = replay_of(x, p->key);
+	fill_chain(x, p, &f->chain);
+	if (t->judgement.stack) {
+		f->held.nframes = t->judgement.stack->nframes;
+		f->held.frames = TAKE_PTR(t->judgement.stack->frames);
+		t->judgement.stack->nframes = 0;
+	}
+}
+
+static void conclude(struct explore *x)
+{
+	struct fault_report *r = x->report;
+
+	for (size_t i = 0; i < x->plan.n; i++) {
+		const struct trial *t = &x->trials[i];
+
+		r->explored += t->fired;
+		r->missed += t->tries && !t->fired;
+		r->rerun += t->tries && !t->forked;
+		if (t->confirmed)
+			fill_finding(x, i, fault_report_finding(r));
+		else if (t->judgement.defect != DEFECT_NONE)
+			fill_finding(
+				x, i,
+				VEC_ADD(r->unsettled, r->nunsettled, r->unsettled_cap));
+	}
+	r->unconfirmed = r->nunsettled;
+	if (r->nfindings)
+		end_with(r, OUTCOME_DEFECT, NULL, NULL);
+	else if (!r->explored && !x->opts->only)
+		end_with(r, OUTCOME_INCONCLUSIVE, xstrdup("no call was made to fail"),
+			 "allow more --time");
+	else if (r->unconfirmed || r->missed)
+		end_with(r, OUTCOME_INCONCLUSIVE,
+			 xstrdup("not all of it happens in every run"), NULL);
+	else
+		end_with(r, OUTCOME_CLEAN, NULL, NULL);
+}
+
+static int run_all(struct explore *x, struct err *err)
+{
+	int rc;
+
+	if (fault_session_open(&x->session, x->opts, x->session.argv, err) < 0 ||
+	    (x->opts->isolation == ISOLATION_SANDBOX &&
+	     sandbox_check(&x->session.views, err) < 0))
+		return -1;
+	rc = record(x, err);
+	if (rc <= 0)
+		return rc;
+	if (explore_all(x, err) < 0)
+		return -1;
+	conclude(x);
+	return 0;
+}
+
+static int explore_libc(const struct fault_opts *opts, char *const *argv,
+			struct fault_report *report, struct err *err)
+{
+	struct explore x = {
+		.opts = opts,
+		.session = {.argv = argv},
+		.report = report,
+		.start_us = clock_us(),
+	};
+	int rc = run_all(&x, err);
+
+	for (size_t i = 0; i < x.plan.n && x.trials; i++) {
+		fault_seen_release(&x.trials[i].seen);
+		fault_judgement_release(&x.trials[i].judgement);
+	}
+	free(x.trials);
+	fault_plan_release(&x.plan);
+	fault_record_release(&x.record);
+	fault_seen_release(&x.base);
+	symbols_free(x.symbols);
+	fault_session_close(&x.session);
+	return rc;
+}
+
+const struct fault_layer fault_layer_libc = {
+	.name = "libc",
+	.knows_call = fault_call_known,
+	.explore = explore_libc,
+};
