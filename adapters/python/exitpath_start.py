@@ -5,6 +5,7 @@ warmup, cycles, mode, and hidden: the values that PYTHONPATH and others had. The
 runs the tests claims it and takes it out of its environment, so that programs which the
 tests start are as they were; launchers in between pass it on.
 """
+import importlib
 import importlib.util
 import json
 import os
@@ -20,13 +21,14 @@ def prepare():
         settings = json.loads(os.environ[NAME])
     except ValueError:
         return
+    kind = "exitpath_fault" if "fault" in settings else "exitpath"
     if settings["mode"] == "program":
-        _reexec(settings)
+        _reexec(settings, kind + "_program")
     plugins = os.environ.get("PYTEST_PLUGINS")
-    if "exitpath_pytest" not in (plugins or "").split(","):
+    if kind + "_pytest" not in (plugins or "").split(","):
         os.environ["PYTEST_PLUGINS"] = (
-            plugins + "," if plugins else "") + "exitpath_pytest"
-    sys.meta_path.insert(0, _UnittestFinder())
+            plugins + "," if plugins else "") + kind + "_pytest"
+    sys.meta_path.insert(0, _UnittestFinder(kind + "_unittest"))
 
 
 def claim():
@@ -41,7 +43,7 @@ def claim():
         rest = [p for p in path.split(os.pathsep) if p != HERE]
         _restore("PYTHONPATH", os.pathsep.join(rest) or None)
     plugins = [p for p in os.environ.get("PYTEST_PLUGINS", "").split(",")
-               if p and p != "exitpath_pytest"]
+               if p not in ("", "exitpath_pytest", "exitpath_fault_pytest")]
     _restore("PYTEST_PLUGINS", ",".join(plugins) or None)
     return settings
 
@@ -66,7 +68,7 @@ def _command_line():
         return [os.fsdecode(a) for a in f.read().split(b"\0")[:-1]]
 
 
-def _reexec(settings):
+def _reexec(settings, program):
     """python3 [OPTIONS] -c CODE|-m MODULE|SCRIPT … → … -m exitpath_program …"""
     argv = _command_line()
     at = 1
@@ -79,11 +81,14 @@ def _reexec(settings):
         return
     settings["mode"] = "claimed"
     os.environ[NAME] = json.dumps(settings)
-    os.execv(sys.executable, argv[:at] + ["-m", "exitpath_program"] + argv[at:])
+    os.execv(sys.executable, argv[:at] + ["-m", program] + argv[at:])
 
 
 class _UnittestFinder:
     """Patches unittest.main as it is imported."""
+
+    def __init__(self, name):
+        self._name = name
 
     def find_spec(self, name, path=None, target=None):
         if name != "unittest.main":
@@ -96,9 +101,7 @@ class _UnittestFinder:
 
         def exec_module(module):
             load(module)
-            import exitpath_unittest
-
-            exitpath_unittest.patch(module)
+            importlib.import_module(self._name).patch(module)
 
         try:
             spec.loader.exec_module = exec_module

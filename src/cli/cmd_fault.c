@@ -22,7 +22,8 @@ static const struct option_row rows[] = {
 	{"mode", "MODE",
 	 "once; or forever: all later calls of the classes fail, too (once)", OPTION_TEXT,
 	 &mode, 0, 0},
-	{"layer", "NAME", "where calls fail: libc", OPTION_TEXT, &layer, 0, 0},
+	{"layer", "NAME", "where calls fail: libc, python (as the command is)",
+	 OPTION_TEXT, &layer, 0, 0},
 	{"call", "NAME", "only this function", OPTION_TEXT, &call, 0, 0},
 	{"check", "CMD", "shell command that must pass after each run, with its files",
 	 OPTION_COMMAND, &check_command, 0, 0},
@@ -74,12 +75,12 @@ static const char *wanted_format(void)
 	return common.format ? common.format : common.json ? "json" : "text";
 }
 
-static int check_layer(struct fault_opts *opts, struct err *err)
+static int check_layer(struct fault_opts *opts, char **command, struct err *err)
 {
-	const struct fault_layer *l;
+	const struct fault_layer *l =
+		layer ? fault_layer_find(layer) : fault_layer_for(command);
 
-	opts->layer = fault_layer_find(layer ? layer : fault_layers[0]->name);
-	l = opts->layer;
+	opts->layer = layer ? l : NULL;
 	if (!l) {
 		CLEANUP(buf) struct buf all = {0};
 
@@ -108,7 +109,7 @@ static int check(struct fault_opts *opts, char **command, struct err *err)
 		return err_set(err, ERR_USAGE, "--mode: `%s` is not once or forever",
 			       mode);
 	opts->forever = mode && !strcmp(mode, "forever");
-	if (check_layer(opts, err) < 0)
+	if (check_layer(opts, command, err) < 0)
 		return -1;
 	if (!fault_format_find(wanted_format()))
 		return err_set(err, ERR_USAGE, "--format %s: not yet; text or json",

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/fault_python.h"
 #include "engine/fault_run.h"
 #include "fault/calls.h"
 #include "fault/plan.h"
@@ -42,7 +43,8 @@ bool fault_left_out(const struct fault_opts *opts, const char *call,
 	       !is_place_of(opts->only->unsettled, opts->only->nunsettled, place);
 }
 
-const struct fault_layer *const fault_layers[] = {&fault_layer_libc, NULL};
+const struct fault_layer *const fault_layers[] = {&fault_layer_libc, &fault_layer_python,
+						  NULL};
 
 const struct fault_layer *fault_layer_find(const char *name)
 {
@@ -52,10 +54,19 @@ const struct fault_layer *fault_layer_find(const char *name)
 	return NULL;
 }
 
+const struct fault_layer *fault_layer_for(char *const *argv)
+{
+	for (size_t i = 0; fault_layers[i]; i++)
+		if (fault_layers[i]->fits && fault_layers[i]->fits(argv))
+			return fault_layers[i];
+	return fault_layers[0];
+}
+
 int engine_fault(const struct fault_opts *opts, char *const *argv,
 		 struct fault_report *ret, struct err *err)
 {
-	const struct fault_layer *layer = opts->layer ? opts->layer : fault_layers[0];
+	const struct fault_layer *layer =
+		opts->layer ? opts->layer : fault_layer_for(argv);
 	CLEANUP(fault_report) struct fault_report report = {0};
 	uint64_t start = clock_us();
 

@@ -40,7 +40,7 @@ struct fault_opts {
 	 * name what is run, so that no command has to follow? */
 	const struct strv *invocation;
 	bool lifecycle;
-	const struct fault_layer *layer; /* NULL: the first */
+	const struct fault_layer *layer; /* NULL: as fault_layer_for() has it */
 	const char *dir;		 /* where the command runs; absolute */
 	enum isolation isolation;
 	uint32_t classes; /* bits 1 << enum fault_class */
@@ -64,6 +64,7 @@ struct fault_opts {
  */
 struct fault_layer {
 	const char *name;		  /* as --layer takes it */
+	bool (*fits)(char *const *argv);  /* is it meant for such commands? NULL: no */
 	bool (*knows_call)(const char *); /* may --call NAME be its? NULL: any name */
 	/* Fills report (zeroed), but its wall_us; -1 as engine_fault(), which releases
 	 * it. */
@@ -72,6 +73,8 @@ struct fault_layer {
 };
 extern const struct fault_layer *const fault_layers[]; /* NULL at the end */
 const struct fault_layer *fault_layer_find(const char *name);
+/* That of the command's language; else the first. */
+const struct fault_layer *fault_layer_for(char *const *argv);
 
 /* For layers: does `only` leave this point out? */
 bool fault_left_out(const struct fault_opts *opts, const char *call,
