@@ -640,7 +640,11 @@ static int confirm_all(struct sites *s, struct err *err)
 	for (int pass = 0; pass < 2 && candidates.nfindings; pass++)
 		if (confirm(s, &candidates, pass > 0, err) < 0)
 			return -1;
+	for (size_t i = 0; i < candidates.nfindings; i++)
+		*VEC_ADD(s->report->unsettled, s->report->nunsettled,
+			 s->report->unsettled_cap) = candidates.findings[i];
 	s->report->unconfirmed = candidates.nfindings;
+	candidates.nfindings = 0;
 	return 0;
 }
 
@@ -666,6 +670,7 @@ static void count_trials(struct sites *s)
 		r->missed += tried && !fired;
 		again += not_again && !fired;
 	}
+	*(s->found.unsafe ? &r->rerun : &r->forked) = r->explored + r->missed;
 	if (again)
 		strv_addf(&r->notes,
 			  "%zu points are reached by tests alone that cannot be "
