@@ -16,7 +16,7 @@ test: packages
 	@scripts/test
 
 bench: build
-	@ninja -C build/release tests/bench/ledger_bench >/dev/null
+	@ninja -C build/release tests/bench/ledger_bench tests/bench/source_bench >/dev/null
 	@tests/bench/run
 
 corpus: build

@@ -63,6 +63,7 @@ static void one_file(struct crew *c, struct source_parser *parser, struct buf *t
 			     text->len, c->limits, &t);
 	}
 	c->each(c->ctx, worker, index, &t);
+	source_tree_recycle(&t, parser);
 }
 
 static void *work(void *arg)

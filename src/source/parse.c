@@ -7,6 +7,8 @@
 struct source_parser {
 	TSParser *ts;
 	enum source_lang lang; /* that ts is set to */
+	struct source_node *spare;
+	uint32_t spare_cap;
 };
 
 struct source_parser *source_parser_new(void)
@@ -22,6 +24,7 @@ void source_parser_free(struct source_parser *p)
 	if (!p)
 		return;
 	ts_parser_delete(p->ts);
+	free(p->spare);
 	free(p);
 }
 
@@ -89,6 +92,9 @@ void source_parse(struct source_parser *p, enum source_lang lang, const char *te
 		return;
 	}
 	ret->ts = ts;
+	ret->nodes = TAKE_PTR(p->spare);
+	ret->cap = p->spare_cap;
+	p->spare_cap = 0;
 	if (!source_flatten(ret, ts, l.max_nodes ? l.max_nodes : SOURCE_MAX_NODES)) {
 		source_tree_release(ret);
 		*ret = (struct source_tree){.lang = lang, .text = text, .len = len};
@@ -103,5 +109,15 @@ void source_tree_release(struct source_tree *t)
 	free(t->nodes);
 	t->ts = NULL;
 	t->nodes = NULL;
-	t->n = 0;
+	t->n = t->cap = 0;
+}
+
+void source_tree_recycle(struct source_tree *t, struct source_parser *p)
+{
+	if (t->cap > p->spare_cap) {
+		free(p->spare);
+		p->spare = TAKE_PTR(t->nodes);
+		p->spare_cap = t->cap;
+	}
+	source_tree_release(t);
 }

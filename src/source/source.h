@@ -97,7 +97,7 @@ struct source_tree {
 	const char *text; /* borrowed: outlives the tree */
 	size_t len;
 	struct source_node *nodes; /* n ≥ 1 unless skipped */
-	uint32_t n;
+	uint32_t n, cap;
 	const char *skipped; /* why it was not parsed (static); NULL: it was. See below */
 	bool broken;	     /* some of it does not parse; the rest is as good as ever */
 	void *ts;	     /* tree-sitter's own tree, for queries */
@@ -184,6 +184,8 @@ void source_parse(struct source_parser *p, enum source_lang lang, const char *te
 		  size_t len, const struct source_limits *limits,
 		  struct source_tree *ret);
 void source_tree_release(struct source_tree *t);
+/* Releases t; its memory serves the parser's next tree. For loops over many files. */
+void source_tree_recycle(struct source_tree *t, struct source_parser *p);
 DEFINE_CLEANUP(source_tree)
 
 /* ---- queries (query.c): rules as data ---- */

@@ -1,75 +1,7 @@
-/* From tree-sitter's tree to the flat one, and questions about nodes. */
+/* Questions about the nodes of a flat tree. */
 #include "source/internal.h"
 
 #include "base/mem.h"
-
-static uint8_t flags_of(TSNode node, bool broken_below)
-{
-	uint8_t flags = 0;
-
-	if (ts_node_is_named(node))
-		flags |= SOURCE_NAMED;
-	if (ts_node_is_error(node))
-		flags |= SOURCE_ERROR;
-	if (ts_node_is_missing(node))
-		flags |= SOURCE_MISSING;
-	if (broken_below && ts_node_has_error(node))
-		flags |= SOURCE_BROKEN;
-	if (ts_node_is_extra(node))
-		flags |= SOURCE_EXTRA;
-	return flags;
-}
-
-static void fill(struct source_node *to, const TSTreeCursor *cursor, uint32_t parent,
-		 bool broken)
-{
-	TSNode node = ts_tree_cursor_current_node(cursor);
-
-	to->start = ts_node_start_byte(node);
-	to->end = ts_node_end_byte(node);
-	to->row = ts_node_start_point(node).row;
-	to->parent = parent;
-	to->after = 0;
-	to->kind = ts_node_symbol(node);
-	to->field = (uint8_t)ts_tree_cursor_current_field_id(cursor);
-	to->flags = flags_of(node, broken);
-}
-
-bool source_flatten(struct source_tree *t, const TSTree *ts, uint32_t max_nodes)
-{
-	TSNode root = ts_tree_root_node(ts);
-	TSTreeCursor cursor = ts_tree_cursor_new(root);
-	size_t cap = t->len / 4 + 64; /* measured: 4 to 9 bytes a node */
-	uint32_t n = 0, parent = SOURCE_NONE;
-	bool more = true;
-
-	t->broken = ts_node_has_error(root);
-	t->nodes = xrealloc(NULL, cap, sizeof(*t->nodes));
-	while (more && n < max_nodes) {
-		if (n == cap) {
-			cap += cap / 2;
-			t->nodes = xrealloc(t->nodes, cap, sizeof(*t->nodes));
-		}
-		fill(&t->nodes[n], &cursor, parent, t->broken);
-		if (ts_tree_cursor_goto_first_child(&cursor)) {
-			parent = n++;
-			continue;
-		}
-		t->nodes[n].after = n + 1;
-		n++;
-		while (!ts_tree_cursor_goto_next_sibling(&cursor)) {
-			if (!ts_tree_cursor_goto_parent(&cursor)) {
-				more = false;
-				break;
-			}
-			t->nodes[parent].after = n;
-			parent = t->nodes[parent].parent;
-		}
-	}
-	ts_tree_cursor_delete(&cursor);
-	t->n = n;
-	return !more;
-}
 
 uint32_t source_child(const struct source_tree *t, uint32_t n, uint8_t field)
 {

@@ -1,0 +1,43 @@
+/* What a repository holds and what a patch changes, as texts. */
+#ifndef EXITPATH_REV_CHANGES_H
+#define EXITPATH_REV_CHANGES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct repo;
+
+/*
+ * The files at and below dir that git knows or would add (no ignored ones), each path
+ * relative to dir and with a NUL behind it. ret_found false, and no error: dir is in no
+ * repository of git. Needs no store and opens no repository.
+ */
+int rev_list_files(const char *dir, struct buf *ret_list, bool *ret_found,
+		   struct err *err);
+
+struct rev_change {
+	/* 'A' added, 'D' deleted, 'M' modified (or its type: a link, an executable),
+	 * 'R' renamed, and perhaps modified. */
+	char status;
+	char *old_path, *path;	   /* NULL where there is none */
+	struct buf old_text, text; /* empty where there is none */
+	bool is_text;	/* no NUL bytes, no link, no submodule: texts are here */
+	bool too_large; /* one side is over max_bytes: no texts */
+};
+struct rev_changes {
+	struct rev_change *v;
+	size_t n, cap;
+};
+/*
+ * What leads from base to candidate (names of commits, as rev_resolve() gives them), in
+ * the order of paths. Reads all texts by two processes of git.
+ */
+int rev_changes(struct repo *r, const char *base, const char *candidate, size_t max_bytes,
+		struct rev_changes *ret, struct err *err);
+void rev_changes_release(struct rev_changes *c);
+DEFINE_CLEANUP(rev_changes)
+
+#endif
