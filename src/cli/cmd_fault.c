@@ -1,8 +1,11 @@
 #include "cli/cmd.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
+#include "cli/print_result.h"
 #include "cli/terminal.h"
 #include "engine/fault.h"
+#include "engine/gate.h"
 #include "engine/interrupt.h"
 #include "report/fault.h"
 
@@ -11,7 +14,8 @@
 #include <unistd.h>
 
 static struct strv classes;
-static const char *check_command, *mode, *layer, *call, *replay, *base, *candidate, *diff;
+static const char *check_command, *mode, *layer, *call, *replay, *diff, *packet_dir;
+static struct gate_opts gate;
 static int points;
 static bool no_fork;
 static uint64_t time_ms;
@@ -34,8 +38,20 @@ static const struct option_row rows[] = {
 	{"no-fork", NULL, "explore each point by a run of its own", OPTION_FLAG, &no_fork,
 	 0, 0},
 	{"replay", "KEY", "only the point of that key", OPTION_TEXT, &replay, 0, 0},
-	{"base", "REV", "not yet", OPTION_TEXT, &base, 0, 0},
-	{"candidate", "REV", "not yet", OPTION_TEXT, &candidate, 0, 0},
+	{"base", "REV", "blame only what is good there", OPTION_TEXT, &gate.base, 0, 0},
+	{"candidate", "REV", "what is proposed (WORKTREE: the working tree)", OPTION_TEXT,
+	 &gate.candidate, 0, 0},
+	{"repairs", NULL, "the patch repairs: base must be bad, the candidate not",
+	 OPTION_FLAG, &gate.repairs, 0, 0},
+	{"setup", "CMD", "shell command that builds a revision, once each",
+	 OPTION_COMMAND, &gate.setup, 0, 0},
+	{"timeout", "DUR", "deadline of the run without a fault (60s)", OPTION_DURATION,
+	 &gate.timeout_ms, 0, 0},
+	{"lifecycle", "NAME", "only this lifecycle of the contract", OPTION_TEXT,
+	 &gate.only, 0, 0},
+	{"fresh", NULL, "begin anew, build again", OPTION_FLAG, &gate.fresh, 0, 0},
+	{"packet", "DIR", "write packet.md and packet.json for the repairing agent",
+	 OPTION_TEXT, &packet_dir, 0, 0},
 	{"diff", "REV", "not yet", OPTION_TEXT, &diff, 0, 0},
 	{0},
 };
@@ -57,16 +73,7 @@ static int parse_classes(uint32_t *ret, struct err *err)
 			return err_set(err, ERR_USAGE, "--classes db: not yet");
 		set |= 1u << c;
 	}
-	*ret = set ? set : (1u << FAULT_CLASS_DATABASE) - 1;
-	return 0;
-}
-
-static int refuse_later(struct err *err)
-{
-	const char *name = base ? "base" : candidate ? "candidate" : diff ? "diff" : NULL;
-
-	if (name)
-		return err_set(err, ERR_USAGE, "--%s: not yet", name);
+	*ret = set;
 	return 0;
 }
 
@@ -77,9 +84,12 @@ static const char *wanted_format(void)
 
 static int check_layer(struct fault_opts *opts, char **command, struct err *err)
 {
-	const struct fault_layer *l =
-		layer ? fault_layer_find(layer) : fault_layer_for(command);
+	const struct fault_layer *l = layer ? fault_layer_find(layer) : NULL;
 
+	if (!layer && *command)
+		l = fault_layer_for(command);
+	else if (!layer)
+		return 0; /* that of each lifecycle */
 	opts->layer = layer ? l : NULL;
 	if (!l) {
 		CLEANUP(buf) struct buf all = {0};
@@ -98,12 +108,9 @@ static int check_layer(struct fault_opts *opts, char **command, struct err *err)
 
 static int check(struct fault_opts *opts, char **command, struct err *err)
 {
-	if (!*command) {
-		err_set(err, ERR_USAGE, "which command?");
-		err_hint(err, "exitpath fault -- ./tests");
-		return -1;
-	}
-	if (refuse_later(err) < 0 || parse_classes(&opts->classes, err) < 0)
+	if (diff)
+		return err_set(err, ERR_USAGE, "--diff: not yet");
+	if (parse_classes(&opts->classes, err) < 0)
 		return -1;
 	if (mode && strcmp(mode, "once") != 0 && strcmp(mode, "forever") != 0)
 		return err_set(err, ERR_USAGE, "--mode: `%s` is not once or forever",
@@ -111,20 +118,81 @@ static int check(struct fault_opts *opts, char **command, struct err *err)
 	opts->forever = mode && !strcmp(mode, "forever");
 	if (check_layer(opts, command, err) < 0)
 		return -1;
-	if (!fault_format_find(wanted_format()))
-		return err_set(err, ERR_USAGE, "--format %s: not yet; text or json",
-			       common.format);
 	if (replay && !engine_fault_key(replay, &opts->key))
 		return err_set(err, ERR_USAGE, "--replay: `%s` is no key of 16 digits",
 			       replay);
 	return 0;
 }
 
+/* Two revisions, or the lifecycles of the contract. */
+static bool is_gate(char **command)
+{
+	return gate.base || gate.candidate || gate.repairs || gate.only || packet_dir ||
+	       !*command;
+}
+
+static int fault_on_revisions(const struct fault_opts *opts, char **command)
+{
+	CLEANUP(result) struct result r = {0};
+	struct err err = {0};
+	int printed, rc;
+
+	gate.command = "fault";
+	gate.dir = ".";
+	gate.store = common.store;
+	gate.contract = common.contract;
+	gate.isolation = common.isolation;
+	gate.warmup = gate.cycles = -1;
+	gate.jobs = 1;
+	gate.argv = command;
+	gate.progress = opts->progress;
+	gate.fault = opts;
+	gate.fault_forever = mode ? opts->forever : -1;
+	if (check_format(&err) < 0 ||
+	    (packet_dir && make_dirs(packet_dir, 0777, &err) < 0))
+		return command_fail(&err);
+	rc = engine_gate(&gate, &r, &err);
+	progress_clear();
+	if (rc < 0 && !r.reproduce) /* nothing was decided */
+		return command_fail(&err);
+	printed = print_result(&r);
+	if (rc < 0 || (packet_dir && write_packet(&r, packet_dir, &err) < 0))
+		return command_fail(&err);
+	return printed ? printed : outcome_exit_code(r.outcome);
+}
+
+/* The working tree as it is. */
+static int fault_here(struct fault_opts *opts, char **command)
+{
+	CLEANUP(buf) struct buf text = {0};
+	CLEANUP(fault_report) struct fault_report report = {0};
+	const struct report_opts print = {
+		.verbose = common.verbose,
+		.width = terminal_width(STDOUT_FILENO),
+	};
+	struct err err = {0};
+	int status;
+
+	if (!fault_format_find(wanted_format())) {
+		err_set(&err, ERR_USAGE, "--format %s: not yet; text or json",
+			common.format);
+		return command_fail(&err);
+	}
+	if (!opts->classes)
+		opts->classes = (1u << FAULT_CLASS_DATABASE) - 1;
+	if (engine_fault(opts, command, &report, &err) < 0) {
+		progress_clear();
+		return command_fail(&err);
+	}
+	progress_clear();
+	fault_format_find(wanted_format())->write(&report, &print, &text);
+	status = command_print(buf_str(&text));
+	return status ? status : outcome_exit_code(report.outcome);
+}
+
 static int fault_with(char **command)
 {
 	CLEANUP_FREE char *dir = getcwd(NULL, 0);
-	CLEANUP(buf) struct buf text = {0};
-	CLEANUP(fault_report) struct fault_report report = {0};
 	struct fault_opts opts = {
 		.dir = dir,
 		.isolation = common.isolation,
@@ -135,12 +203,7 @@ static int fault_with(char **command)
 		.time_ms = time_ms,
 		.progress = progress_line(common.quiet),
 	};
-	const struct report_opts print = {
-		.verbose = common.verbose,
-		.width = terminal_width(STDOUT_FILENO),
-	};
 	struct err err = {0};
-	int status;
 
 	if (!dir) {
 		err_errno(&err, ERR_ENVIRONMENT, errno, "cannot tell where this is");
@@ -149,34 +212,31 @@ static int fault_with(char **command)
 	if (check(&opts, command, &err) < 0)
 		return command_fail(&err);
 	interrupt_catch();
-	if (engine_fault(&opts, command, &report, &err) < 0) {
-		progress_clear();
-		return command_fail(&err);
-	}
-	progress_clear();
-	fault_format_find(wanted_format())->write(&report, &print, &text);
-	status = command_print(buf_str(&text));
-	return status ? status : outcome_exit_code(report.outcome);
+	return is_gate(command) ? fault_on_revisions(&opts, command)
+				: fault_here(&opts, command);
 }
 
 static int run_fault(char **argv)
 {
 	struct options o = {
-		.usage = "exitpath fault [OPTION…] -- COMMAND…",
-		.about = "Runs a test that passes, finds each place where a call could "
-			 "fail, "
-			 "and runs it again for\neach of them with that call failing. "
-			 "What "
-			 "crashes, hangs, keeps something, leaves a file, or\nsays "
-			 "nothing of "
-			 "data that was lost, is a defect. Runs are sandboxed; what they "
-			 "write "
-			 "in the\nproject is thrown away. Durations are 5s or 500ms.\n\n"
-			 "Exit status: 0 clean, 20 defects, 30 when the command fails "
-			 "without "
-			 "a fault, 40 when it\ndiffers from run to run, 50 when calls "
-			 "cannot be "
-			 "made to fail, as in static programs.",
+		.usage = "exitpath fault [OPTION…] [-- COMMAND…]",
+		.about =
+			"Runs a test that passes, finds each place where a call could "
+			"fail, "
+			"and runs it again for\neach of them with that call failing. "
+			"What "
+			"crashes, hangs, keeps something, leaves a file, or\nsays "
+			"nothing of "
+			"data that was lost, is a defect. Runs are sandboxed; what they "
+			"write "
+			"in the\nproject is thrown away. With --base, and without a "
+			"command (the contract's lifecycles), base\nand candidate are "
+			"compared as `exitpath leak` does. Durations are 5s or 500ms.\n\n"
+			"Exit status: 0 clean, 20 defects, 30 when the command fails "
+			"without "
+			"a fault, 40 when it\ndiffers from run to run, 50 when calls "
+			"cannot be "
+			"made to fail, as in static programs.",
 		.rows = rows,
 		.command = true,
 	};

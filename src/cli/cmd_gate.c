@@ -47,23 +47,6 @@ static const struct option_row rows[] = {
 	{0},
 };
 
-static int write_packet(const struct result *r, struct err *err)
-{
-	static const struct {
-		const char *format, *file;
-	} files[] = {{"packet", "packet.md"}, {"packet-json", "packet.json"}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		CLEANUP(buf) struct buf text = {0};
-		CLEANUP_FREE char *path = path_join(packet_dir, files[i].file);
-
-		if (format_result(r, files[i].format, &text, err) < 0 ||
-		    write_file(path, buf_str(&text), text.len, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int run_gate(char **argv, struct options *o)
 {
 	CLEANUP(strv) struct strv operands = {0};
@@ -96,7 +79,7 @@ static int run_gate(char **argv, struct options *o)
 	printed = print_result(&r);
 	if (rc < 0) /* decided, but not recorded */
 		return command_fail(&err);
-	if (packet_dir && write_packet(&r, &err) < 0)
+	if (packet_dir && write_packet(&r, packet_dir, &err) < 0)
 		return command_fail(&err);
 	return printed ? printed : outcome_exit_code(r.outcome);
 }

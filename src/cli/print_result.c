@@ -2,6 +2,9 @@
 
 #include "cli/cmd.h"
 #include "cli/terminal.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
 #include "report/report.h"
 
 #include <unistd.h>
@@ -50,4 +53,21 @@ int print_result(const struct result *r)
 	if (format_result(r, wanted_format(), &text, &err) < 0)
 		return command_fail(&err);
 	return command_print(buf_str(&text));
+}
+
+int write_packet(const struct result *r, const char *dir, struct err *err)
+{
+	static const struct {
+		const char *format, *file;
+	} files[] = {{"packet", "packet.md"}, {"packet-json", "packet.json"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP(buf) struct buf text = {0};
+		CLEANUP_FREE char *path = path_join(dir, files[i].file);
+
+		if (format_result(r, files[i].format, &text, err) < 0 ||
+		    write_file(path, buf_str(&text), text.len, err) < 0)
+			return -1;
+	}
+	return 0;
 }

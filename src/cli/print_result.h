@@ -12,5 +12,7 @@ int format_result(const struct result *r, const char *format, struct buf *ret,
 		  struct err *err);
 /* 0, or the exit status of a failed write. */
 int print_result(const struct result *r);
+/* packet.md and packet.json into a directory that exists. */
+int write_packet(const struct result *r, const char *dir, struct err *err);
 
 #endif

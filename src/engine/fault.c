@@ -15,6 +15,11 @@ bool engine_fault_class(const char *name, enum fault_class *ret)
 	return fault_class_parse(name, ret);
 }
 
+const char *engine_fault_class_name(enum fault_class c)
+{
+	return fault_class_name(c);
+}
+
 bool engine_fault_key(const char *text, uint64_t *ret)
 {
 	return fault_key_parse(text, ret);

@@ -82,6 +82,7 @@ bool fault_left_out(const struct fault_opts *opts, const char *call,
 
 /* For options: the class, the key of that name. */
 bool engine_fault_class(const char *name, enum fault_class *ret);
+const char *engine_fault_class_name(enum fault_class c);
 bool engine_fault_key(const char *text, uint64_t *ret);
 
 /* -1: nothing could be said (ERR_USAGE, ERR_ENVIRONMENT, ERR_INTERRUPTED). */

@@ -530,16 +530,19 @@ static char *replay_of(const struct explore *x, uint64_t key)
 	return shell_quote(v.v);
 }
 
+/* Relative to the project; "$TMPDIR/out": the run's directory had a name of its own. It
+ * may be cut. */
 static char *argument_of(const struct explore *x, const struct fault_point *p)
 {
-	size_t n = strlen(x->session.scratch);
-	const char *rest = p->argument + n;
+	const char *project = x->session.project, *rest;
 
 	if (!*p->argument)
 		return NULL;
-	if (strncmp(p->argument, x->session.scratch, n) != 0)
+	if (path_is_below(p->argument, project) && p->argument[strlen(project)])
+		return xstrdup(p->argument + strlen(project) + 1);
+	if (strncmp(p->argument, x->session.scratch, strlen(x->session.scratch)) != 0)
 		return xstrdup(p->argument);
-	rest = strstr(rest, "/tmp");
+	rest = strstr(p->argument + strlen(x->session.scratch), "/tmp");
 	return rest ? xasprintf("$TMPDIR%s", rest + 4) : NULL;
 }
 

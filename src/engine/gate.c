@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/fault_gate.h"
 #include "engine/isolation.h"
 #include "verdict/verdict.h"
 
@@ -49,8 +50,14 @@ static int decide(struct session *s, struct err *err)
 {
 	struct result *r = s->result;
 
+	bool leaks = strcmp(s->opts->command, "fault") != 0;
+
 	for (size_t i = 0; i < s->contract.nlifecycles; i++)
-		if (session_measure(s, &s->contract.lifecycles[i], err) < 0)
+		if (leaks && session_measure(s, &s->contract.lifecycles[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < s->contract.nlifecycles; i++)
+		if (faults_wanted(s, &s->contract.lifecycles[i]) &&
+		    session_faults(s, &s->contract.lifecycles[i], err) < 0)
 			return -1;
 	r->outcome = verdict_overall(r->checks, r->nchecks);
 	if (r->outcome == OUTCOME_CLEAN && suite_wanted(s)) {

@@ -1,6 +1,6 @@
 /*
- * `exitpath gate` and `exitpath leak`: contract → revisions → runs → observations →
- * verdict → evidence.
+ * `exitpath gate`, `leak`, and `fault` on revisions: contract → revisions → runs →
+ * observations → verdict → evidence.
  */
 #ifndef EXITPATH_ENGINE_GATE_H
 #define EXITPATH_ENGINE_GATE_H
@@ -13,9 +13,11 @@
 
 #include <stdint.h>
 
+struct fault_opts;
+
 /* Flags; NULL, -1 or 0 where the user gave none. Nothing is owned. */
 struct gate_opts {
-	const char *command;  /* "gate" or "leak" */
+	const char *command;  /* "gate", "leak" or "fault" */
 	const char *dir;      /* where exitpath was called */
 	const char *store;    /* --store */
 	const char *contract; /* --contract */
@@ -30,6 +32,10 @@ struct gate_opts {
 	enum isolation isolation;
 	unsigned jobs;	   /* revisions measured side by side: 1 or 2 */
 	char *const *argv; /* after "--"; NULL or empty: the contract's lifecycles */
+	/* Of the command "fault": over what the contract says of faults; classes 0,
+	 * points 0, time 0, NULL: not given. */
+	const struct fault_opts *fault;
+	int fault_forever; /* -1: not given */
 	const struct progress *progress;
 };
 

@@ -7,6 +7,7 @@
 #include "contract/load.h"
 #include "detect/detect.h"
 #include "detect/report_file.h"
+#include "engine/fault_gate.h"
 #include "engine/isolation.h"
 #include "engine/server.h"
 
@@ -121,7 +122,8 @@ static int check_commands(const struct session *s, struct err *err)
 	const struct contract *c = &s->contract;
 
 	if (check_not_working_tree(s, "setup", c->setup, err) < 0 ||
-	    check_not_working_tree(s, "suite", c->suite, err) < 0)
+	    check_not_working_tree(s, "suite", c->suite, err) < 0 ||
+	    check_not_working_tree(s, "faults.check", c->faults.check, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->nlifecycles; i++) {
 		const struct lifecycle *l = &c->lifecycles[i];
@@ -237,6 +239,8 @@ static int apply_flags(struct session *s, struct err *err)
 				return -1;
 		}
 	}
+	if (faults_apply(o, c, err) < 0)
+		return -1;
 	contract_digest(c);
 	return 0;
 }
@@ -472,6 +476,7 @@ char *session_reproduce(const struct session *s)
 		strv_add(&v, texts[i].flag);
 		strv_add(&v, texts[i].value);
 	}
+	faults_reproduce(o, &v);
 	if (o->warmup >= 0)
 		strv_addf(&v, "--warmup=%d", o->warmup);
 	if (o->cycles >= 0)

@@ -15,35 +15,51 @@ static void add_line(struct buf *out, const char *indent, const char *text)
 	buf_addc(out, '\n');
 }
 
-static void add_stack(struct buf *out, const char *title, const struct leak *l,
-		      const struct frames_style *style)
+static void add_stack(struct buf *out, const char *indent, const char *title,
+		      const struct leak *l)
 {
+	CLEANUP_FREE char *deeper = xasprintf("%s  ", indent);
+	const struct frames_style style = {.indent = deeper, .chain = true};
 	CLEANUP(buf) struct buf frames = {0};
 
-	add_frames(&frames, l, style);
+	add_frames(&frames, l, &style);
 	if (frames.len)
-		buf_addf(out, "    %s\n%s", title, buf_str(&frames));
+		buf_addf(out, "%s%s\n%s", indent, title, buf_str(&frames));
 }
 
-void add_fault_finding(struct buf *out, const struct fault_finding *f)
+void add_fault_line(struct buf *out, const struct fault_finding *f)
 {
-	static const struct frames_style style = {.indent = "      ", .chain = true};
+	const struct frame *top = leak_top_frame(&f->chain);
 
 	buf_addf(out, "%s: ", fault_defect_name(f->defect));
 	escape_line(out, f->call);
 	buf_adds(out, " fails with ");
-	escape_line(out, f->error);
+	escape_line(out, f->error ? f->error : "an error");
 	if (f->argument) {
 		buf_adds(out, " on ");
 		escape_line(out, f->argument);
 	}
+	if (!top || !top->function)
+		return;
+	buf_adds(out, " in ");
+	escape_line(out, top->function);
+	if (!top->file || !top->line)
+		return;
+	buf_adds(out, " (");
+	escape_line(out, top->file);
+	buf_addf(out, ":%u)", top->line);
+}
+
+void add_fault_finding(struct buf *out, const struct fault_finding *f, const char *indent)
+{
+	add_fault_line(out, f);
 	buf_addc(out, '\n');
-	add_line(out, "    ", f->what);
+	add_line(out, indent, f->what);
 	for (size_t i = 0; i < f->more.n; i++)
-		add_line(out, "    ", f->more.v[i]);
-	add_stack(out, "called by", &f->chain, &style);
-	add_stack(out, "acquired in", &f->held, &style);
-	buf_adds(out, "    replay  ");
+		add_line(out, indent, f->more.v[i]);
+	add_stack(out, indent, "called by", &f->chain);
+	add_stack(out, indent, "acquired in", &f->held);
+	buf_addf(out, "%sreplay  ", indent);
 	escape_lines(out, f->replay);
 	buf_addc(out, '\n');
 }
@@ -90,7 +106,7 @@ static void write_text(const struct fault_report *r, const struct report_opts *o
 		add_counts(out, r);
 	for (size_t i = 0; i < r->nfindings; i++) {
 		buf_addc(out, '\n');
-		add_fault_finding(out, &r->findings[i]);
+		add_fault_finding(out, &r->findings[i], "    ");
 	}
 }
 

@@ -5,7 +5,10 @@
 #include "base/buf.h"
 #include "model/fault.h"
 
-/* Its first line, and below it what came of it, the stacks, and the replay. */
-void add_fault_finding(struct buf *out, const struct fault_finding *f);
+/* "swallowed: fsync fails with EIO on out in save (src/a.c:41)", without a newline. */
+void add_fault_line(struct buf *out, const struct fault_finding *f);
+/* That, and below it, indented, what came of it, the stacks, and the replay. */
+void add_fault_finding(struct buf *out, const struct fault_finding *f,
+		       const char *indent);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "model/phrase.h"
 #include "report/escape.h"
+#include "report/fault_text.h"
 #include "report/formats.h"
 #include "report/series.h"
 #include "report/unchanged.h"
@@ -175,6 +176,36 @@ static void add_findings(const struct check *c, struct buf *out)
 		buf_addf(out, "\nAnd %zu more.\n", listed - FINDINGS_LISTED);
 }
 
+static void add_fault(const struct check_fault *f, struct buf *out)
+{
+	CLEANUP(buf) struct buf line = {0}, text = {0};
+
+	add_fault_line(&line, &f->fault);
+	buf_addf(out, "\n%s: ", finding_class_name(f->class));
+	add_code(out, buf_str(&line));
+	buf_adds(out, "\nsignature: ");
+	add_code(out, f->fault.signature);
+	if (f->ignored_by) {
+		buf_adds(out, "\nignored by: ");
+		add_code(out, f->ignored_by);
+	}
+	buf_adds(out, "\n\n");
+	add_fault_finding(&text, &f->fault, "  ");
+	text.data[--text.len] = '\0'; /* the block ends the line */
+	add_block(out, "text", text.data);
+}
+
+static void add_faults(const struct check *c, struct buf *out)
+{
+	size_t listed = 0;
+
+	for (size_t i = 0; i < c->nfaults; i++)
+		if (listed++ < FINDINGS_LISTED)
+			add_fault(&c->faults[i], out);
+	if (listed > FINDINGS_LISTED)
+		buf_addf(out, "\nAnd %zu more.\n", listed - FINDINGS_LISTED);
+}
+
 static void add_facts(const struct check *c, struct buf *out)
 {
 	add_line(out, "detector version", c->version);
@@ -212,6 +243,7 @@ static void add_check(const struct check *c, struct buf *out)
 	if (facts.len)
 		buf_addf(out, "\n%s", facts.data);
 	add_findings(c, out);
+	add_faults(c, out);
 }
 
 static void add_unchanged(const struct result *r, struct buf *out)

@@ -67,6 +67,16 @@ static json_t *finding(const struct check *c, const struct finding *f)
 	return j;
 }
 
+static json_t *fault(const struct check_fault *f)
+{
+	json_t *j = json_object();
+
+	json_put(j, "class", finding_class_name(f->class));
+	json_put(j, "ignored_by", f->ignored_by);
+	json_object_set_new(j, "fault", fault_finding_to_json(&f->fault));
+	return j;
+}
+
 static json_t *strings(const struct strv *s)
 {
 	json_t *j = json_array();
@@ -79,6 +89,7 @@ static json_t *strings(const struct strv *s)
 static json_t *check(const struct check *c)
 {
 	json_t *j = json_object(), *list = json_array(), *cycles = json_object();
+	json_t *faults = json_array();
 
 	json_put(j, "target", c->target);
 	json_put(j, "detector", c->detector);
@@ -95,7 +106,13 @@ static json_t *check(const struct check *c)
 	for (size_t i = 0; i < c->nfindings; i++)
 		if (c->findings[i].class != FINDING_LEARNED)
 			json_array_append_new(list, finding(c, &c->findings[i]));
+	for (size_t i = 0; i < c->nfaults; i++)
+		json_array_append_new(faults, fault(&c->faults[i]));
 	json_object_set_new(j, "findings", list);
+	if (c->nfaults)
+		json_object_set_new(j, "faults", faults);
+	else
+		json_decref(faults);
 	json_object_set_new(j, "notes", strings(&c->notes));
 	json_object_set_new(j, "base_artifacts", strings(&c->base_artifacts));
 	json_object_set_new(j, "candidate_artifacts", strings(&c->candidate_artifacts));

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "model/phrase.h"
 #include "report/escape.h"
+#include "report/fault_text.h"
 #include "report/formats.h"
 #include "report/frames.h"
 #include "report/series.h"
@@ -217,6 +218,58 @@ static void add_group(const struct printer *p, const struct check *c, size_t gro
 		buf_addf(p->out, "    and %zu more; --verbose shows them\n", other);
 }
 
+static const struct {
+	enum finding_class class;
+	const char *heading;
+	bool in_full;
+} fault_groups[] = {
+	{FINDING_NEW, "not survived on the candidate:", true},
+	{FINDING_INTERMITTENT, "in some runs only:", true},
+	{FINDING_INHERITED, "inherited, not survived on base either:", false},
+	{FINDING_REPAIRED, "not survived on base, but on the candidate:", false},
+	{FINDING_SUPPRESSED, "ignored by the contract:", false},
+};
+
+static void add_fault(const struct printer *p, const struct check_fault *f, bool in_full)
+{
+	if (in_full || p->opts->verbose) {
+		buf_adds(p->out, "    ");
+		add_fault_finding(p->out, &f->fault, "      ");
+	} else {
+		CLEANUP(buf) struct buf line = {0};
+
+		add_fault_line(&line, &f->fault);
+		if (f->ignored_by)
+			buf_addf(&line, ", by %s (%s)", f->ignored_by, f->reason);
+		add_paragraph(p, "    ", "- ", buf_str(&line));
+	}
+}
+
+static void add_faults(const struct printer *p, const struct check *c, size_t group)
+{
+	size_t n = 0, limit = p->opts->verbose ? SIZE_MAX : FINDINGS_SHOWN;
+
+	for (size_t i = 0; i < c->nfaults; i++) {
+		if (c->faults[i].class != fault_groups[group].class)
+			continue;
+		if (n == 0)
+			buf_addf(p->out, "  %s\n", fault_groups[group].heading);
+		if (n++ < limit)
+			add_fault(p, &c->faults[i], fault_groups[group].in_full);
+	}
+	if (n > limit)
+		buf_addf(p->out, "    and %zu more; --verbose shows them\n", n - limit);
+}
+
+static size_t count_faults(const struct check *c, enum finding_class class)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->nfaults; i++)
+		n += c->faults[i].class == class;
+	return n;
+}
+
 static size_t count_class(const struct check *c, enum finding_class class)
 {
 	size_t n = 0;
@@ -242,6 +295,8 @@ static void add_check(const struct printer *p, const struct check *c)
 	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
 		if (!groups[g].verbose || p->opts->verbose)
 			add_group(p, c, g);
+	for (size_t g = 0; g < ARRAY_SIZE(fault_groups); g++)
+		add_faults(p, c, g);
 	for (size_t i = 0; i < c->notes.n; i++)
 		add_paragraph(p, "  ", "note: ", c->notes.v[i]);
 	if (c->next)
@@ -250,7 +305,7 @@ static void add_check(const struct printer *p, const struct check *c)
 
 static bool has_section(const struct printer *p, const struct check *c)
 {
-	return c->outcome != OUTCOME_CLEAN || c->notes.n > 0 ||
+	return c->outcome != OUTCOME_CLEAN || c->notes.n > 0 || c->nfaults > 0 ||
 	       count_class(c, FINDING_REPAIRED) || count_class(c, FINDING_INTERMITTENT) ||
 	       (p->opts->verbose && c->nfindings);
 }
@@ -264,6 +319,7 @@ enum { CELL_TARGET, CELL_DETECTOR, CELL_CYCLES, CELL_REMARK };
 static void make_row(const struct check *c, struct row *r)
 {
 	size_t suppressed = count_class(c, FINDING_SUPPRESSED);
+	size_t ignored = count_faults(c, FINDING_SUPPRESSED);
 	size_t learned = count_class(c, FINDING_LEARNED);
 	CLEANUP(buf) struct buf detector = {0}, remark = {0};
 
@@ -278,6 +334,8 @@ static void make_row(const struct check *c, struct row *r)
 		buf_adds(&remark, "  base reused");
 	if (suppressed)
 		buf_addf(&remark, "  %zu suppressed", suppressed);
+	if (ignored)
+		buf_addf(&remark, "  %zu ignored", ignored);
 	if (learned)
 		buf_addf(&remark, "  %zu as on base", learned);
 	r->cells[CELL_TARGET] = escaped(c->target ? c->target : "-");

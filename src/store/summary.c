@@ -65,6 +65,38 @@ static uint64_t leaked_units(const struct check *c)
 	return most;
 }
 
+static const struct check_fault *first_new_fault(const struct check *c)
+{
+	for (size_t i = 0; i < c->nfaults; i++)
+		if (c->faults[i].class == FINDING_NEW)
+			return &c->faults[i];
+	return NULL;
+}
+
+static uint64_t new_faults(const struct check *c)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < c->nfaults; i++)
+		n += c->faults[i].class == FINDING_NEW;
+	return n;
+}
+
+/* The function of the project that made the call. */
+static char *fault_frame(const struct result *r, const struct check_fault *f)
+{
+	const struct frame *frame = leak_top_frame(&f->fault.chain);
+
+	return evidence_value(frame ? frame->function : NULL, r->repository, false);
+}
+
+static const char *kind(const struct finding *f, const struct check_fault *fault)
+{
+	if (fault)
+		return fault_defect_name(fault->fault.defect);
+	return f ? resource_name(f->leak.resource) : NULL;
+}
+
 static char *top_frame(const struct result *r, const struct finding *f)
 {
 	const struct frame *frame = f ? leak_top_frame(&f->leak) : NULL;
@@ -83,7 +115,8 @@ static const char *first(const struct strv *s)
 json_t *evidence_summary(const struct result *r, const struct check *c)
 {
 	const struct finding *f = first_new(c);
-	CLEANUP_FREE char *frame = top_frame(r, f);
+	const struct check_fault *fault = first_new_fault(c);
+	CLEANUP_FREE char *frame = fault ? fault_frame(r, fault) : top_frame(r, f);
 	CLEANUP_FREE char *revision =
 		r->candidate.commit ? xstrndup(r->candidate.commit, SHORT_COMMIT) : NULL;
 	json_t *j = json_object();
@@ -97,8 +130,8 @@ json_t *evidence_summary(const struct result *r, const struct check *c)
 	put_count(j, "attempt", c->attempt ? c->attempt : 1);
 	put(j, r, "outcome", outcome_name(c->outcome));
 	json_put_int(j, "exit_code", outcome_exit_code(c->outcome));
-	put(j, r, "leak_kind", f ? resource_name(f->leak.resource) : NULL);
-	put_count(j, "leaked_units", leaked_units(c));
+	put(j, r, "leak_kind", kind(f, fault));
+	put_count(j, "leaked_units", fault ? new_faults(c) : leaked_units(c));
 	json_put(j, "top_frame", frame);
 	put_count(j, "duration_ms", c->duration_us / 1000);
 	put(j, r, "baseline_artifact", first(&c->base_artifacts));

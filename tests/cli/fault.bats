@@ -106,8 +106,9 @@ CASES
   fault 30 -- sh -c './t; exit 3'
   [[ "$(jq -r .why <<<"$output")" == *"does not pass: exit 3"* ]]
   fault 50 -- ./no-such-program
-  for option in '' '--classes paper' '--classes db' '--mode twice' '--call nothing' '--replay xyz' '--base HEAD' '--diff HEAD' '--format sarif'; do
-    fails_with 2 "$EXITPATH_BIN" fault $option -- ${option:+./t}
+  fails_with 2 "$EXITPATH_BIN" fault
+  for option in '--classes paper' '--classes db' '--mode twice' '--call nothing' '--replay xyz' '--base nowhere' '--diff HEAD' '--format sarif'; do
+    fails_with 2 "$EXITPATH_BIN" fault $option -- ./t
   done
 }
 
