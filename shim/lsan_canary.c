@@ -24,6 +24,9 @@
  * intercepts. Nothing here prints, aborts, or changes errno, descriptors or signals:
  * where the record cannot be written there is none, and the host sees that.
  */
+#include "runtime.h"
+#include "scrub.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -38,16 +41,11 @@
 
 #define CANARY_SIZE 4242
 #define GAP_BYTES 1024
-#define SCRUB_BYTES (32 * 1024)
 #define RECORD_ROOM (64 * 1024)
 #define OPTIONAL __attribute__((weak, visibility("default")))
 
-/* NOLINTBEGIN(bugprone-reserved-identifier): the names of the sanitizer runtimes. */
-void __asan_init(void) OPTIONAL;
-void __lsan_init(void) OPTIONAL;
-void __lsan_do_leak_check(void) OPTIONAL;
-const char *__lsan_default_suppressions(void) OPTIONAL; /* the program's, not a default */
-/* NOLINTEND(bugprone-reserved-identifier) */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier): the program's, not a default. */
+const char *__lsan_default_suppressions(void) OPTIONAL;
 
 __attribute__((visibility("default"), noinline)) void exitpath_canary(void);
 
@@ -88,40 +86,6 @@ static void line_add_exe(struct line *line)
 		if (*c == '\n')
 			*c = '?';
 	line_add(line, exe);
-}
-
-/*
- * A runtime that is linked in with -static-libasan exports no symbol but malloc. It is
- * known by where its allocator lives (kAllocatorSpace and kAllocatorSize of compiler-rt,
- * until and since LLVM 18), and AddressSanitizer by its shadow at a fixed place.
- */
-static const char *instrumented_static(void)
-{
-#if defined(__x86_64__)
-	const uintptr_t spaces[] = {0x600000000000, 0x500000000000};
-	const uintptr_t space_size = 0x40000000000;
-	const uintptr_t asan_shadow = 0x7fff8000;
-	void *probe = malloc(1);
-	uintptr_t at = (uintptr_t)probe;
-	unsigned char resident;
-	long unmapped = syscall(SYS_mincore, asan_shadow, 1, &resident);
-
-	__asm__ volatile("" : "+r"(probe) : : "memory");
-	free(probe);
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
-		if (at - spaces[i] < space_size)
-			return unmapped ? "lsan" : "asan";
-#endif
-	return "none";
-}
-
-static const char *instrumented(void)
-{
-	if (__asan_init)
-		return "asan";
-	if (__lsan_init || __lsan_do_leak_check)
-		return "lsan";
-	return instrumented_static();
 }
 
 /* "suppressions=…", but not "print_suppressions=1", which the host sets. */
@@ -245,31 +209,6 @@ __attribute__((noinline)) static void canary_frame(void)
 	gap[sizeof(gap) - 1] = 0;
 }
 
-__attribute__((noinline)) static void scrub_stack(void)
-{
-	volatile char dead[SCRUB_BYTES];
-
-	for (size_t i = 0; i < sizeof(dead); i++)
-		dead[i] = 0;
-}
-
-__attribute__((noinline)) static void scrub_registers(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile(
-		"xor %%eax, %%eax\n\txor %%ebx, %%ebx\n\txor %%ecx, %%ecx\n\t"
-		"xor %%edx, %%edx\n\txor %%esi, %%esi\n\txor %%edi, %%edi\n\t"
-		"xor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\t"
-		"xor %%r11d, %%r11d\n\txor %%r12d, %%r12d\n\txor %%r13d, %%r13d\n\t"
-		"xor %%r14d, %%r14d\n\txor %%r15d, %%r15d\n\t"
-		"pxor %%xmm0, %%xmm0\n\tpxor %%xmm1, %%xmm1"
-		:
-		:
-		: "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
-		  "r12", "r13", "r14", "r15", "xmm0", "xmm1", "cc");
-#endif
-}
-
 __attribute__((constructor)) static void canary_init(void)
 {
 	int saved_errno = errno;
@@ -278,8 +217,7 @@ __attribute__((constructor)) static void canary_init(void)
 	if (dir && dir[0] == '/')
 		record_start(dir);
 	canary_frame();
-	scrub_stack();
-	scrub_registers();
+	scrub();
 	errno = saved_errno;
 }
 

@@ -4,42 +4,19 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "detect/embed.h"
+#include "detect/preload.h"
 #include "detect/report_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 enum { RECORD_CAP = 1 << 20 }; /* bytes read of one record */
 
-static int write_library(const char *path, struct err *err)
-{
-	size_t len = (size_t)(embed_lsan_canary_end - embed_lsan_canary_start);
-	CLEANUP_FD int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-
-	if (fd < 0 && errno == EEXIST)
-		return 0;
-	if (fd < 0 || write_all(fd, embed_lsan_canary_start, len) < 0)
-		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot write %s", path);
-	return 0;
-}
-
 int canary_preload(const char *dir, struct strv *env, struct err *err)
 {
-	CLEANUP_FREE char *path = path_join(dir, CANARY_LIBRARY), *both = NULL;
-	const char *old = env_get(env, "LD_PRELOAD");
-
-	/* ld.so(8): separators, and the start of a token that it expands. */
-	if (strpbrk(path, " :$\t\n")) {
-		err_set(err, ERR_ENVIRONMENT, "%s cannot be preloaded under that name",
-			path);
-		err_hint(err, "set TMPDIR to a path without spaces, `:` and `$`");
+	if (preload_add(dir, CANARY_LIBRARY, embed_lsan_canary_start,
+			embed_lsan_canary_end, env, err) < 0)
 		return -1;
-	}
-	if (write_library(path, err) < 0)
-		return -1;
-	both = old && *old ? xasprintf("%s:%s", path, old) : xstrdup(path);
-	env_set(env, "LD_PRELOAD", both);
 	env_set(env, "EXITPATH_RUN_DIR", dir);
 	return 0;
 }

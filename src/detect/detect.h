@@ -50,6 +50,7 @@ struct detector {
 	/* Is it worth a run, when the user named no detector? dir: the command's working
 	 * directory. NULL: always. */
 	bool (*fits)(const struct strv *argv, const char *dir);
+	bool slow;	     /* its runs take many times the time and memory */
 	bool heap;	     /* sees memory that is not released */
 	const char *install; /* how to get what is missing, for doctor */
 	/* Is what it needs on this machine, and which version. */

@@ -15,6 +15,13 @@ embed_fault_start:
 	.incbin "@FAULT@"
 embed_fault_end:
 
+	.global embed_heap_start
+	.global embed_heap_end
+	.balign 16
+embed_heap_start:
+	.incbin "@HEAP@"
+embed_heap_end:
+
 	.global embed_go_cycles_start
 	.global embed_go_cycles_end
 embed_go_cycles_start:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 extern const struct detector detector_go;
+extern const struct detector detector_heap;
 extern const struct detector detector_ledger;
 extern const struct detector detector_lsan;
 extern const struct detector detector_node;
@@ -15,8 +16,9 @@ extern const struct detector detector_python;
 extern const struct detector detector_valgrind;
 
 const struct detector *const detectors[] = {
-	&detector_lsan, &detector_go, &detector_python, &detector_valgrind,
-	&detector_node, &detector_pg, &detector_ledger, NULL,
+	&detector_lsan, &detector_go,	    &detector_python,
+	&detector_heap, &detector_valgrind, &detector_node,
+	&detector_pg,	&detector_ledger,   NULL,
 };
 
 const struct detector *detector_find(const char *name)

@@ -106,6 +106,7 @@ const struct detector detector_valgrind = {
 	.name = "valgrind",
 	.summary = "heap and descriptors of any program, with no rebuild; slow",
 	.wraps = true,
+	.slow = true,
 	.fits = valgrind_fits,
 	.heap = true,
 	.install = "apt-get install valgrind libc6-dbg",

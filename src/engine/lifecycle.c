@@ -109,7 +109,7 @@ static int choose(const struct lifecycle *l, const struct detector *ret[MAX_DETE
 /*
  * Unless it was named, a detector that wraps the command runs only when there is
  * something to learn, neither the set-up nor base failed; and one that watches the heap
- * (valgrind) only when no other did, since it costs fifty times as much.
+ * (heap, valgrind) only when none before it did: in the order of their cost.
  */
 static bool worthwhile(const struct session *s, const struct lifecycle *l,
 		       const struct detector *d, bool base_ok)

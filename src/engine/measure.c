@@ -18,7 +18,9 @@
 /* valgrind slows a program down 50 to 70 times; most of a lifecycle is start-up and
  * waiting, so ten times the deadline of a plain run is enough in practice. Its shadow
  * memory and its translations take some 100 MB and a half of what the program has. */
-enum { WRAP_TIME_FACTOR = 10, WRAP_MEMORY_FACTOR = 4 };
+enum { SLOW_TIME_FACTOR = 10, SLOW_MEMORY_FACTOR = 4 };
+/* The heap library keeps 24 bytes for each live block, and 40 more at the exit. */
+enum { WRAP_MEMORY_FACTOR = 2 };
 /* Of each report, stdout and stderr that go into the artifact. */
 #define KEEP_REPORT ((size_t)4 << 20)
 
@@ -119,8 +121,10 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 		}
 		if (m->group->detector[i]->inside)
 			allow(spec, all_cycles(m->lifecycle), 1);
+		else if (m->group->detector[i]->slow)
+			allow(spec, SLOW_TIME_FACTOR, SLOW_MEMORY_FACTOR);
 		else if (m->group->detector[i]->wraps)
-			allow(spec, WRAP_TIME_FACTOR, WRAP_MEMORY_FACTOR);
+			allow(spec, 1, WRAP_MEMORY_FACTOR);
 	}
 	return 1;
 }

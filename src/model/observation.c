@@ -134,6 +134,7 @@ void probe_merge(struct probe *p)
 			leak_sign(l);
 		first = find_leak(p->leaks, n, l->signature);
 		if (first) {
+			first->released |= l->released;
 			first->units[0] = add_units(first->units[0], l->units[0]);
 			first->bytes[0] = add_units(first->bytes[0], l->bytes[0]);
 			leak_release(l);
@@ -152,6 +153,7 @@ static void copy_place(struct leak *dst, const struct leak *src)
 {
 	dst->resource = src->resource;
 	dst->growth = src->growth;
+	dst->released = src->released;
 	dst->signature = xstrdup(src->signature);
 	dst->what = xstrdup(src->what);
 	dst->process = xstrdup(src->process);
@@ -211,6 +213,7 @@ static void add_measured(struct observation *o, const struct probe *p)
 			signature = src.signature;
 		}
 		l = observed_leak(o, &src);
+		l->released |= src.released;
 		l->units[at] = add_units(l->units[at], src.units ? src.units[0] : 0);
 		l->bytes[at] = add_units(l->bytes[at], src.bytes ? src.bytes[0] : 0);
 	}

@@ -31,6 +31,9 @@ struct leak {
 	/* Every cycle of one process adds to it: a leak by itself, whatever the resource;
 	 * see leak_lasting(). */
 	bool growth;
+	/* Of memory: some of what the same stack allocated was given back in that run. It
+	 * may have no units then: only the release was seen. */
+	bool released;
 	char *signature; /* stable over runs, builds and line moves; see leak_sign() */
 	char *what;	 /* for people: "40 bytes", "data/log.txt" */
 	char *process;	 /* file name of the executable that held it */

@@ -53,6 +53,8 @@ json_t *leak_to_json(const struct leak *l, size_t ncycles)
 	json_put(j, "process", l->process);
 	if (l->growth)
 		json_put_bool(j, "growth", true);
+	if (l->released)
+		json_put_bool(j, "released", true);
 	json_object_set_new(j, "frames", frames_to_json(l));
 	json_object_set_new(j, "units", series_to_json(l->units, ncycles));
 	json_object_set_new(j, "bytes", series_to_json(l->bytes, ncycles));
@@ -86,6 +88,7 @@ static bool read_leak(const json_t *j, struct leak *l, size_t *ret_ncycles)
 	l->what = json_get_dup(j, "what");
 	l->process = json_get_dup(j, "process");
 	l->growth = json_get_bool(j, "growth", false);
+	l->released = json_get_bool(j, "released", false);
 	return frames_from_json(json_object_get(j, "frames"), l) &&
 	       series_from_json(json_object_get(j, "units"), &l->units, ret_ncycles) &&
 	       series_from_json(json_object_get(j, "bytes"), &l->bytes, &nbytes) &&

@@ -65,7 +65,7 @@ char *phrase_units(const struct leak *l, size_t n)
 
 	add_range(&out, l->units, n);
 	buf_addf(&out, " %s%s", unit, plural(unit, series_max(l->units, n)));
-	if (l->resource == RESOURCE_HEAP) {
+	if (l->resource == RESOURCE_HEAP || l->resource == RESOURCE_REACHABLE) {
 		uint64_t max = series_max(l->bytes, n);
 
 		if (max) {

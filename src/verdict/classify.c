@@ -78,7 +78,8 @@ static void add_finding(struct check *ret, const struct pair *p, enum finding_cl
 	if (p->base && p->base_max) {
 		f->nbase = p->nbase;
 		f->base_units = copy_series(p->base->units, p->nbase);
-		if (p->base->resource == RESOURCE_HEAP)
+		if (p->base->resource == RESOURCE_HEAP ||
+		    p->base->resource == RESOURCE_REACHABLE)
 			f->base_bytes = copy_series(p->base->bytes, p->nbase);
 	}
 }
@@ -190,6 +191,23 @@ static void classify_level(const struct pair *p, struct check *ret, struct tally
 	}
 }
 
+/*
+ * Memory that something still points to at exit is held on purpose as often as not: a
+ * cache, a table of options. It is a leak where base shows that it can be given back,
+ * and gives all of it back; else it is told.
+ */
+static void classify_reachable(const struct pair *p, struct check *ret, struct tally *t)
+{
+	if ((p->base && p->base->released && !p->base_max) ||
+	    p->candidate_max <= p->base_max) {
+		classify_level(p, ret, t);
+		return;
+	}
+	add_finding(ret, p, FINDING_LEARNED, NULL);
+	add_note(ret, p->candidate, p->ncandidate, "the candidate",
+		 ", which something points to still: more than base, and no leak");
+}
+
 /* Lost memory and what outlives the process: one unit is one too many. */
 static void classify_lasting(const struct pair *p, bool repairs, struct check *ret,
 			     struct tally *t)
@@ -261,8 +279,12 @@ static bool stack_is_whole(const struct leak *l)
 		"__clone",
 		"__clone3",
 	};
-	const char *outermost = l->nframes ? l->frames[l->nframes - 1].function : NULL;
+	const struct frame *last = l->nframes ? &l->frames[l->nframes - 1] : NULL;
+	const char *outermost = last ? last->function : NULL;
 
+	/* The loader runs constructors and destructors; its own names are stripped. */
+	if (last && last->module && !strncmp(last->module, "ld-", 3))
+		return true;
 	for (size_t i = 0; outermost && i < ARRAY_SIZE(starts); i++)
 		if (!strcmp(outermost, starts[i]))
 			return true;
@@ -298,6 +320,8 @@ static void classify_one(const struct leak_case *in, const char *signature,
 
 		add_finding(ret, &p, FINDING_SUPPRESSED, match);
 		note_growth(ret, &p, what);
+	} else if (l->resource == RESOURCE_REACHABLE) {
+		classify_reachable(&p, ret, t);
 	} else if (leak_lasting(l) && !is_foreign(l)) {
 		classify_lasting(&p, in->lifecycle->repairs, ret, t);
 	} else {
