@@ -1,5 +1,6 @@
 #include "scan/effect.h"
 
+#include <ctype.h>
 #include <string.h>
 
 struct text effect_text(const struct source_tree *t, uint32_t node)
@@ -55,11 +56,18 @@ static bool is_occurrence(const struct scan_lang *l, const struct source_tree *t
 
 /* What a call does to one of its arguments. */
 static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
-			    uint32_t call, const struct resource *r, bool part)
+			    uint32_t call, uint32_t argument, const struct resource *r,
+			    bool part)
 {
 	struct text callee = effect_callee(l, t, call), last = text_last(callee);
+	uint32_t list = source_child(t, call, l->f_arguments);
 
-	if (r->pair && r->pair->release) {
+	if (r->pair && r->pair->sure) {
+		if (name_surely_releases(last) && list != SOURCE_NONE &&
+		    source_named_child(t, list, 0) == argument &&
+		    !(part && l->part_is_own))
+			return EFFECT_RELEASED;
+	} else if (r->pair && r->pair->release) {
 		if (text_among(last, r->pair->release))
 			return EFFECT_RELEASED;
 	} else if (name_releases(last) && !(part && l->part_is_own)) {
@@ -69,7 +77,8 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return EFFECT_USED;
 	if (part)
 		return EFFECT_USED;
-	if (name_keeps(last))
+	if (name_keeps(last) ||
+	    (l->classes && last.len && isupper((unsigned char)last.at[0])))
 		return EFFECT_ESCAPED;
 	if (r->pair && r->pair->heap && !name_only_uses(last))
 		return EFFECT_ESCAPED;
@@ -81,6 +90,8 @@ static enum effect method_of(const struct source_tree *t, uint32_t callee,
 {
 	struct text last = text_last(effect_text(t, callee));
 
+	if (r->pair && r->pair->sure)
+		return name_surely_releases(last) ? EFFECT_RELEASED : EFFECT_USED;
 	if (r->pair && r->pair->release)
 		return text_among(last, r->pair->release) ? EFFECT_RELEASED : EFFECT_USED;
 	return name_releases(last) ||
@@ -96,11 +107,29 @@ static bool is_callee(const struct scan_lang *l, const struct source_tree *t,
 	return source_child(t, call, l->f_callee) == n;
 }
 
+/* Is what the call gives handed to the caller? It may hold what it was given. */
+static bool is_returned(const struct scan_lang *l, const struct source_tree *t,
+			uint32_t call, uint32_t top)
+{
+	for (uint32_t n = call; n != top;) {
+		n = t->nodes[n].parent;
+		if (n == SOURCE_NONE)
+			return false;
+		if (source_has(&l->returns, t->nodes[n].kind))
+			return true;
+		if (!source_has(&l->containers, t->nodes[n].kind) &&
+		    !source_has(&l->transparent, t->nodes[n].kind))
+			return false;
+	}
+	return false;
+}
+
 /* From an occurrence up to what decides about it. part: it is `r.x`, not r. */
 static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			 uint32_t n, uint32_t top, const struct resource *r)
 {
 	bool part = false, address = false, contained = false;
+	struct text path = {"", 0}; /* `r.x` */
 
 	for (;;) {
 		uint32_t p = n == top ? SOURCE_NONE : t->nodes[n].parent;
@@ -113,23 +142,34 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			if (t->nodes[n].field == l->f_member)
 				return EFFECT_USED;
 			part = true;
+			path = effect_text(t, p);
 		} else if (is_kind(t, p, &l->calls)) {
 			if (!is_callee(l, t, p, n))
 				return EFFECT_USED;
+			if (part && is_returned(l, t, p, top) &&
+			    method_of(t, n, r) != EFFECT_RELEASED &&
+			    text_among(
+				    text_last(effect_text(t, n)),
+				    "get* new* as_* into* detach* open* make* create*"))
+				return EFFECT_ESCAPED;
 			return part ? method_of(t, n, r)
 			       : name_releases(text_last(effect_text(t, n)))
 				       ? EFFECT_RELEASED
 				       : EFFECT_USED;
 		} else if (source_has(&l->argument_lists, kind)) {
 			uint32_t call = t->nodes[p].parent;
-			enum effect e = given_to(l, t, call, r, part);
+			enum effect e = given_to(l, t, call, n, r, part);
 
+			if (e == EFFECT_USED && is_returned(l, t, call, top))
+				return EFFECT_ESCAPED;
 			if (e == EFFECT_USED && part && address && l->part_is_own)
 				return EFFECT_ESCAPED; /* list_add(&r->node) */
 			return contained && e != EFFECT_RELEASED ? EFFECT_ESCAPED : e;
 		} else if (source_has(&l->returns, kind)) {
-			return part && !l->part_is_resource ? EFFECT_USED
-							    : EFFECT_ESCAPED;
+			return part && !(l->part_is_resource &&
+					 text_is(text_last(path), "Body"))
+				       ? EFFECT_USED
+				       : EFFECT_ESCAPED;
 		} else if (source_has(&l->withs, kind)) {
 			return part ? EFFECT_USED : EFFECT_RELEASED;
 		} else if (source_has(&l->assigns, kind)) {

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
-extern struct scan_lang scan_python, scan_c, scan_cpp;
+extern struct scan_lang scan_python, scan_c, scan_cpp, scan_go;
 
-static struct scan_lang *const langs[] = {&scan_python, &scan_c, &scan_cpp};
+static struct scan_lang *const langs[] = {&scan_python, &scan_c, &scan_cpp, &scan_go};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void resolve(struct scan_lang *l)

@@ -262,6 +262,7 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 struct scan_lang scan_python = {
 	.id = LANG_PYTHON,
 	.exceptions = true,
+	.classes = true,
 	.function_kinds = "function_definition",
 	.opaque_kinds =
 		"function_definition class_definition decorated_definition lambda "

@@ -85,13 +85,46 @@ static bool is_release_word(const char *w, size_t at, size_t n)
 	(void)n;
 	return text_among(
 		(struct text){w, strlen(w)},
-		"close closes fclose pclose closedir sclose aclose free xfree kfree "
+		"close closes cancel fclose pclose closedir sclose aclose free xfree "
+		"kfree "
 		"efree "
 		"sdsfree destroy release unref decref put delete dispose cleanup clean "
 		"unlock runlock finish fini deinit dealloc shutdown disconnect unmap "
 		"munmap unload dump discard freeaddrinfo freeifaddrs hangup teardown "
 		"rollback commit terminate stop drop quit kill detach reap uninit "
 		"closing closesocket globfree regfree drain gracefulclose");
+}
+
+static bool is_sure_release_word(const char *w, size_t at, size_t n)
+{
+	(void)at;
+	(void)n;
+	return text_among(
+		(struct text){w, strlen(w)},
+		"close fclose pclose closedir sclose aclose free xfree sdsfree "
+		"destroy release unref dispose cleanup fini deinit dealloc rollback "
+		"unlock runlock");
+}
+
+bool name_surely_releases(struct text last)
+{
+	return any_word(last, is_sure_release_word, NULL);
+}
+
+static bool is_acquire_word(const char *w, size_t at, size_t n)
+{
+	(void)at;
+	(void)n;
+	return text_among(
+		(struct text){w, strlen(w)},
+		"open fopen new create acquire make alloc malloc calloc connect dial "
+		"accept begin start load dup strdup init lock clone copy build fetch "
+		"socket popen opendir allocate borrow checkout detach mkstemp");
+}
+
+bool name_acquires(struct text last)
+{
+	return any_word(last, is_acquire_word, NULL);
 }
 
 bool name_releases(struct text last)
@@ -118,8 +151,7 @@ static bool is_keep_word(const char *w, size_t at, size_t n)
 
 bool name_keeps(struct text last)
 {
-	return (last.len && isupper((unsigned char)last.at[0])) ||
-	       any_word(last, is_keep_word, NULL);
+	return any_word(last, is_keep_word, NULL);
 }
 
 bool name_only_uses(struct text last)

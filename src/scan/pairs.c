@@ -53,6 +53,28 @@ static const struct scan_pair c[] = {
 	 .heap = true},
 };
 
+static const struct scan_pair go[] = {
+	{.what = "file",
+	 .acquire = "os.Open os.OpenFile os.Create os.CreateTemp ioutil.TempFile fs.Open "
+		    "fs.OpenFile fs.Create"},
+	{.what = "connection",
+	 .acquire = "net.Dial net.DialTimeout net.Listen tls.Dial sql.Open .Acquire "
+		    ".DialContext",
+	 .names = "c conn db l ln listener *Conn *conn res"},
+	{.what = "response body",
+	 .acquire = ".Get .Do .Post .Head .PostForm .RoundTrip",
+	 .names = "resp res response *Resp *resp *Response",
+	 .body = true},
+	{.what = "rows",
+	 .acquire = ".Query .QueryContext .Queryx .Rows",
+	 .names = "rows *Rows",
+	 .body = true},
+	{.what = "transaction",
+	 .acquire = ".Begin .BeginTx .BeginTxx .TransactionContext",
+	 .release = "Rollback Commit rollback commit Close",
+	 .names = "t tx *Tx dbtx sqltx txn trx"},
+};
+
 const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n)
 {
 	switch ((int)lang) {
@@ -63,6 +85,9 @@ const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n)
 	case LANG_CPP:
 		*ret_n = sizeof(c) / sizeof(*c);
 		return c;
+	case LANG_GO:
+		*ret_n = sizeof(go) / sizeof(*go);
+		return go;
 	default:
 		*ret_n = 0;
 		return NULL;

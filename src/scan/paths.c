@@ -1,6 +1,8 @@
 /* One search per acquisition: is there a way out with it still held? */
 #include "scan/paths.h"
 
+#include "base/macros.h"
+
 #include "base/mem.h"
 #include "scan/effect.h"
 
@@ -122,6 +124,35 @@ static bool is_local(const struct scan_function *fn, struct text name)
 	return true;
 }
 
+/* Is it declared with a cleanup of its own: __attribute__((cleanup)), g_autofree and
+ * what projects call them? */
+static bool cleans_itself(const struct scan_function *fn, struct text name)
+{
+	static const char *const words[] = {"cleanup", "CLEANUP",    "_auto",
+					    "_free_",  "__free",     "scoped",
+					    "guard",   "unique_ptr", "shared_ptr"};
+	const struct scan_lang *l = fn->lang;
+
+	if (!l->part_is_own)
+		return false;
+	for (uint32_t n = fn->flow->function; n < fn->t->nodes[fn->flow->function].after;
+	     n++) {
+		size_t len;
+		const char *line;
+
+		if (!source_has(&l->identifiers, fn->t->nodes[n].kind) ||
+		    !text_same(effect_text(fn->t, n), name))
+			continue;
+		line = source_line_at(fn->t, fn->t->nodes[n].start, &len);
+		len = (size_t)(fn->t->text + fn->t->nodes[n].start - line);
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (memmem(line, len, words[i], strlen(words[i])))
+				return true;
+		return false;
+	}
+	return false;
+}
+
 static void add_resource(const struct scan_function *fn, struct resources *r,
 			 struct text name, const struct scan_pair *pair, uint32_t node,
 			 struct text error, bool by_address, uint32_t op, uint32_t block)
@@ -130,7 +161,7 @@ static void add_resource(const struct scan_function *fn, struct resources *r,
 		return;
 	if (!(pair && pair->lock) && !is_local(fn, name))
 		return;
-	if (text_is(name, "_"))
+	if (text_is(name, "_") || cleans_itself(fn, name))
 		return;
 	r->v[r->n] = (struct resource){.name = name,
 				       .pair = pair,
@@ -155,10 +186,29 @@ static struct text error_of(const struct scan_lang *l, const struct source_tree 
 								  : (struct text){"", 0};
 }
 
+/* May a resource be known by its release alone, when it comes from this call? */
+static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
+			 uint32_t call)
+{
+	struct text callee = effect_callee(l, t, call), last = text_last(callee);
+	uint32_t arguments = source_child(t, call, l->f_arguments);
+
+	if (text_among(last, "append len cap min max abs"))
+		return false;
+	if (name_acquires(last))
+		return true;
+	/* `w.tail()` shows what w has. */
+	return !(last.len < callee.len &&
+		 (arguments == SOURCE_NONE ||
+		  source_named_child(t, arguments, 0) == SOURCE_NONE)) &&
+	       !text_among(last, "*length *_len *size *count *index *_get get*");
+}
+
 /* Is it released by name anywhere in the function? */
 static bool is_released(const struct scan_function *fn, struct text name)
 {
-	const struct resource probe = {.name = name, .node = SOURCE_NONE};
+	static const struct scan_pair sure = {.what = "resource", .sure = true};
+	const struct resource probe = {.name = name, .node = SOURCE_NONE, .pair = &sure};
 
 	for (size_t i = 0; i < fn->flow->nops; i++) {
 		const struct flow_op *op = &fn->flow->ops[i];
@@ -170,6 +220,16 @@ static bool is_released(const struct scan_function *fn, struct text name)
 		if (e == EFFECT_RELEASED)
 			return true;
 	}
+	return false;
+}
+
+/* Does a target, or one of several, have such a name? */
+static bool is_named(const struct scan_function *fn, uint32_t target, const char *names)
+{
+	for (uint32_t n = target; n < fn->t->nodes[target].after; n++)
+		if (source_has(&fn->lang->identifiers, fn->t->nodes[n].kind) &&
+		    text_among(effect_text(fn->t, n), names))
+			return true;
 	return false;
 }
 
@@ -189,10 +249,12 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	if (call == SOURCE_NONE)
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
+	if (pair && pair->names && !is_named(fn, target, pair->names))
+		pair = NULL;
 	if (source_has(&l->identifiers, t->nodes[target].kind)) {
 		struct text name = effect_text(t, target);
 
-		if (pair || is_released(fn, name))
+		if (pair || (is_learnable(l, t, call) && is_released(fn, name)))
 			add_resource(fn, r, name, pair, n, (struct text){"", 0}, false,
 				     op, block);
 		return;
@@ -204,9 +266,11 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		struct text name = effect_text(t, m);
 
 		if (!source_has(&l->identifiers, t->nodes[m].kind) ||
-		    text_same(name, error))
+		    text_same(name, error) ||
+		    (pair && pair->names && !text_among(name, pair->names)))
 			continue;
-		if (pair ? first || pair->tuple : is_released(fn, name))
+		if (pair ? first || pair->tuple
+			 : is_learnable(l, t, call) && is_released(fn, name))
 			add_resource(fn, r, name, pair, n, error, false, op, block);
 		first = 0;
 		if (pair && !pair->tuple)
@@ -682,6 +746,28 @@ static void report_implicit(const struct search *s, struct scan_findings *out)
 	add_way(f, s, &s->implicit);
 }
 
+/* `f, err := open(); defer f.Close(); if err != nil`: f is nil when it matters. */
+static void report_early_defer(const struct scan_function *fn, const struct resource *r,
+			       uint32_t acquire, struct scan_findings *out)
+{
+	uint32_t next = fn->flow->ops[acquire].next;
+	const struct flow_op *op;
+	struct scan_finding *f;
+
+	if (!r->error.len || next == FLOW_NONE)
+		return;
+	op = &fn->flow->ops[next];
+	if (op->kind != FLOW_DEFER ||
+	    effect_deferred(fn->lang, fn->t, op->node, r) != EFFECT_RELEASED)
+		return;
+	f = begin(fn, out, "defer-before-check", SHAPE_EARLY_EXIT, op->node);
+	f->message =
+		xasprintf("`%.*s` is not looked at before `%.*s` is released",
+			  (int)r->error.len, r->error.at, (int)r->name.len, r->name.at);
+	add_step(f, fn->t, r->node, "acquired, or not");
+	add_step(f, fn->t, op->node, "released in any case");
+}
+
 void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
 		size_t npairs, struct scan_findings *out)
 {
@@ -698,6 +784,7 @@ void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
 		struct search s = {.fn = fn, .r = &r.v[i], .acquire_op = r.op[i]};
 
 		add_aliases(fn, &r.v[i]);
+		report_early_defer(fn, &r.v[i], r.op[i], out);
 		search(&s, r.block[i]);
 		if (s.has_explicit)
 			report_explicit(&s, out);

@@ -12,14 +12,16 @@
 
 /* What is acquired and must be released; a row of data. */
 struct scan_pair {
-	const char *what;      /* for people: "file", "lock" */
-	const char *acquire;   /* callees, whole ("os.open") or ".method" or "*suffix", by
-				  spaces */
-	const char *release;   /* last parts of callees; NULL: whatever name_releases() */
-	bool heap;	       /* memory: whoever is given it may keep it */
-	bool lock;	       /* of its receiver or argument, not of its value */
-	bool tuple;	       /* all targets are resources: os.pipe() */
-	bool body;	       /* shape G */
+	const char *what;    /* for people: "file", "lock" */
+	const char *acquire; /* callees, whole ("os.open") or ".method" or "*suffix", by
+				spaces */
+	const char *release; /* last parts of callees; NULL: whatever name_releases() */
+	const char *names;   /* of several targets, which; of one, what it is called */
+	bool sure;  /* released by names that mean nothing else, as first argument */
+	bool heap;  /* memory: whoever is given it may keep it */
+	bool lock;  /* of its receiver or argument, not of its value */
+	bool tuple; /* all targets are resources: os.pipe() */
+	bool body;  /* shape G */
 	bool held_when_raised; /* B: work between acquire and release must be protected */
 };
 
