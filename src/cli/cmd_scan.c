@@ -7,10 +7,13 @@
 #include "report/scan.h"
 
 static const char *rule;
+static bool notes;
 static int jobs;
 
 static const struct option_row rows[] = {
 	{"rule", "ID", "only this rule", OPTION_TEXT, &rule, 0, 0},
+	{"notes", NULL, "show notes, too: in tests, in main()", OPTION_FLAG, &notes, 0,
+	 0},
 	{"jobs", "N", "threads (one per processor)", OPTION_NUMBER, &jobs, 1, 16},
 	{0},
 };
@@ -22,6 +25,7 @@ static char *as_json(const struct scan_report *r)
 
 	json_put(j, "outcome", outcome_name(r->outcome));
 	json_put_int(j, "files", (json_int_t)r->files);
+	json_put_int(j, "notes_left_out", (json_int_t)r->notes);
 	json_put_int(j, "lines", (json_int_t)r->lines);
 	json_object_set_new(j, "findings", report_scan_json(&r->findings));
 	for (size_t i = 0; i < r->skipped.n; i++)
@@ -37,6 +41,8 @@ static char *as_text(const struct scan_report *r)
 	report_scan_text(&r->findings, &out);
 	buf_addf(&out, "scan: %s, %zu findings in %zu files\n", outcome_name(r->outcome),
 		 r->findings.n, r->files);
+	if (r->notes)
+		buf_addf(&out, "  %zu notes were left out: --notes\n", r->notes);
 	return buf_detach(&out);
 }
 
@@ -63,6 +69,7 @@ static int run(char **argv)
 	if (!command_start(&o, argv, &paths, &rest, &status))
 		return status;
 	opts.rule = rule;
+	opts.severity = notes ? SCAN_NOTE : SCAN_WARNING;
 	opts.jobs = (unsigned)jobs;
 	if (engine_scan(&opts, &report, &err) < 0)
 		return command_fail(&err);

@@ -48,10 +48,14 @@ static void collect(struct scanning *s, const struct scan_opts *opts,
 		ret->files += w->files;
 		ret->lines += w->lines;
 		for (size_t j = 0; j < w->findings.n; j++) {
-			if (opts->rule && strcmp(opts->rule, w->findings.v[j].rule) != 0)
-				scan_finding_release(&w->findings.v[j]);
+			struct scan_finding *f = &w->findings.v[j];
+			bool low = f->severity < opts->severity;
+
+			ret->notes += low;
+			if (low || (opts->rule && strcmp(opts->rule, f->rule) != 0))
+				scan_finding_release(f);
 			else
-				*scan_findings_add(&ret->findings) = w->findings.v[j];
+				*scan_findings_add(&ret->findings) = *f;
 		}
 		free(w->findings.v);
 		strv_copy(&ret->skipped, w->skipped.v);

@@ -11,9 +11,10 @@
 
 /* Nothing is owned. */
 struct scan_opts {
-	const struct strv *paths; /* none: the working directory */
-	const char *rule;	  /* only this one; NULL: all */
-	unsigned jobs;		  /* 0: one per processor */
+	const struct strv *paths;    /* none: the working directory */
+	const char *rule;	     /* only this one; NULL: all */
+	enum scan_severity severity; /* at least */
+	unsigned jobs;		     /* 0: one per processor */
 };
 
 struct scan_report {
@@ -21,6 +22,7 @@ struct scan_report {
 	struct scan_findings findings;
 	size_t files; /* looked at */
 	uint64_t lines;
+	size_t notes;		      /* found, and not shown */
 	unsigned generated, vendored; /* left out */
 	struct strv skipped;	      /* "path: why": not parsed, or only in part */
 };

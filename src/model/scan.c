@@ -24,6 +24,13 @@ const char *scan_shape_name(enum scan_shape s)
 	return shapes[s].name;
 }
 
+const char *scan_severity_name(enum scan_severity s)
+{
+	static const char *const names[] = {"note", "warning", "error"};
+
+	return names[s];
+}
+
 struct scan_step *scan_step_add(struct scan_finding *f, unsigned line, char *text)
 {
 	struct scan_step *s = VEC_ADD(f->steps, f->nsteps, f->steps_cap);

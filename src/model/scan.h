@@ -18,6 +18,10 @@ enum scan_shape {
 char scan_shape_letter(enum scan_shape s);
 const char *scan_shape_name(enum scan_shape s);
 
+/* A note is not shown unless it is asked for. */
+enum scan_severity { SCAN_NOTE, SCAN_WARNING, SCAN_ERROR };
+const char *scan_severity_name(enum scan_severity s);
+
 /* One step of a path of failure: "acquired here", "may raise here". */
 struct scan_step {
 	unsigned line; /* from 1 */
@@ -27,6 +31,7 @@ struct scan_step {
 struct scan_finding {
 	const char *rule; /* its id; static or of the rule set */
 	enum scan_shape shape;
+	enum scan_severity severity;
 	char *path;
 	unsigned line, column, end_line, end_column; /* from 1; bytes */
 	char *function;				     /* NULL: none around it */

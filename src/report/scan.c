@@ -35,6 +35,7 @@ static json_t *finding_json(const struct scan_finding *f)
 
 	json_put(j, "rule", f->rule);
 	json_put(j, "shape", shape);
+	json_put(j, "severity", scan_severity_name(f->severity));
 	json_put(j, "path", f->path);
 	json_put_int(j, "line", f->line);
 	json_put_int(j, "column", f->column);

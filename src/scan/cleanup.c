@@ -116,6 +116,7 @@ static void report(const struct scan_function *fn, uint32_t risk, uint32_t relea
 	rest = source_text_dup(t, release);
 	f->rule = "cleanup-skipped";
 	f->shape = SHAPE_DEPENDENT_CLEANUP;
+	f->severity = fn->severity;
 	f->path = xstrdup(fn->path);
 	f->line = source_line(t, risk);
 	f->column = source_column(t, risk);

@@ -107,6 +107,17 @@ static bool is_callee(const struct scan_lang *l, const struct source_tree *t,
 	return source_child(t, call, l->f_callee) == n;
 }
 
+/* `p + n`, which points into p as well. */
+static bool is_sum(const struct source_tree *t, uint32_t n, uint32_t parent)
+{
+	const char *at = t->text + t->nodes[n].end;
+	const char *end = t->text + t->nodes[parent].end;
+
+	while (at < end && *at == ' ')
+		at++;
+	return at + 1 < end && (*at == '+' || *at == '-');
+}
+
 /* Is what the call gives handed to the caller? It may hold what it was given. */
 static bool is_returned(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t call, uint32_t top)
@@ -191,7 +202,9 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			address = true;
 		} else if (source_has(&l->containers, kind)) {
 			contained = true;
-		} else if (!source_has(&l->transparent, kind)) {
+		} else if (!source_has(&l->transparent, kind) &&
+			   !(l->part_is_own && source_has(&l->binaries, kind) && !part &&
+			     is_sum(t, n, p))) {
 			return EFFECT_USED;
 		}
 		n = p;
@@ -255,7 +268,8 @@ static bool is_nothing(struct text t)
 {
 	return text_among(t, "NULL None nil null undefined nullptr 0 -1 false False "
 			     "INVALID_HANDLE_VALUE CURL_SOCKET_BAD MAP_FAILED "
-			     "INVALID_SOCKET");
+			     "INVALID_SOCKET") ||
+	       text_among(t, "*INVALID* *_NONE *_NULL *_FAILED *_BAD *_EVENT *_ERROR");
 }
 
 /* `(f = fopen(p))` is f. */

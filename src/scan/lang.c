@@ -33,6 +33,7 @@ static void resolve(struct scan_lang *l)
 	l->finallys = source_kinds(l->id, l->finally_kinds);
 	l->handlers = source_kinds(l->id, l->handler_kinds);
 	l->tries = source_kinds(l->id, l->try_kinds);
+	l->declarations = source_kinds(l->id, l->declaration_kinds);
 	l->gotos = source_kinds(l->id, l->goto_kinds);
 	l->f_body = source_field(l->id, "body");
 	l->f_name = source_field(l->id, "name");

@@ -34,6 +34,8 @@ struct scan_lang {
 	const char *if_kinds, *jump_kinds, *goto_kinds;
 	const char *block_kinds, *finally_kinds, *handler_kinds, *try_kinds;
 	struct source_kinds raising, ifs, jumps, gotos, blocks, finallys, handlers, tries;
+	const char *declaration_kinds; /* a local is declared in one; "": by assignment */
+	struct source_kinds declarations;
 	bool classes;	       /* a call of an upper case name makes an object */
 	bool part_is_own;      /* free(p->name) does not release p (C) */
 	bool part_is_resource; /* return resp.Body hands resp on (Go) */

@@ -374,14 +374,15 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 	.finally_kinds = "", .handler_kinds = "catch_clause",                          \
 	.try_kinds = "try_statement", .with_kinds = "",                                \
 	.address_kinds = "pointer_expression", .argument_list_kinds = "argument_list", \
-	.keyword_kinds = "", .part_is_own = true,                                      \
-	.assign_kinds = "assignment_expression init_declarator", .and_tokens = {"&&"}, \
-	.or_tokens = {"||"}, .not_tokens = {"!"}, .binary_kinds = "binary_expression", \
-	.not_kinds = "unary_expression", .paren_kinds = "parenthesized_expression",    \
-	.callee_field = "function", .arguments_field = "arguments",                    \
-	.object_field = "argument", .member_field = "field",                           \
-	.operand_field = "argument", .lower = lower, .handler = handler,               \
-	.assign = assign, .name = name
+	.keyword_kinds = "",                                                           \
+	.declaration_kinds = "declaration condition_clause for_range_loop",            \
+	.part_is_own = true, .assign_kinds = "assignment_expression init_declarator",  \
+	.and_tokens = {"&&"}, .or_tokens = {"||"}, .not_tokens = {"!"},                \
+	.binary_kinds = "binary_expression", .not_kinds = "unary_expression",          \
+	.paren_kinds = "parenthesized_expression", .callee_field = "function",         \
+	.arguments_field = "arguments", .object_field = "argument",                    \
+	.member_field = "field", .operand_field = "argument", .lower = lower,          \
+	.handler = handler, .assign = assign, .name = name
 
 struct scan_lang scan_c = {
 	.id = LANG_C,

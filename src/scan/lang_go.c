@@ -262,6 +262,7 @@ struct scan_lang scan_go = {
 			     "type_conversion_expression",
 	.container_kinds = "expression_list literal_value literal_element keyed_element "
 			   "composite_literal",
+	.declaration_kinds = "",
 	.return_kinds = "return_statement send_statement",
 	.with_kinds = "",
 	.address_kinds = "unary_expression",

@@ -277,6 +277,7 @@ struct scan_lang scan_python = {
 			     "boolean_operator as_pattern keyword_argument",
 	.container_kinds = "tuple list dictionary set pair expression_list pattern_list "
 			   "list_splat dictionary_splat",
+	.declaration_kinds = "",
 	.return_kinds = "return_statement yield raise_statement",
 	.with_kinds = "with_item",
 	.address_kinds = "",

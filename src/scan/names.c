@@ -111,6 +111,24 @@ bool name_surely_releases(struct text last)
 	return any_word(last, is_sure_release_word, NULL);
 }
 
+bool name_is_basic_release(struct text last)
+{
+	return text_among(last,
+			  "free *_free *xfree sdsfree zfree kfree g_free curlx_free "
+			  "efree close fclose pclose closedir sclose CURLX_FREE "
+			  "Close close");
+}
+
+/* The part of a name that says which library it is of; len 0: none. */
+struct text name_prefix(struct text last)
+{
+	size_t n = 0;
+
+	while (n < last.len && last.at[n] != '_')
+		n++;
+	return (struct text){last.at, n >= 3 && n < last.len ? n : 0};
+}
+
 static bool is_acquire_word(const char *w, size_t at, size_t n)
 {
 	(void)at;

@@ -153,6 +153,36 @@ static bool cleans_itself(const struct scan_function *fn, struct text name)
 	return false;
 }
 
+/* A local of C is declared here; a global, or what it points to, has another owner. */
+static bool is_declared(const struct scan_function *fn, struct text name)
+{
+	const struct scan_lang *l = fn->lang;
+	uint32_t function = fn->flow->function, body;
+
+	if (!*l->declaration_kinds)
+		return true;
+	body = source_child(fn->t, function, l->f_body);
+	for (uint32_t n = body; n != SOURCE_NONE && n < fn->t->nodes[function].after;
+	     n++) {
+		uint32_t up, top;
+		struct text whole;
+
+		if (!source_has(&l->identifiers, fn->t->nodes[n].kind) ||
+		    !text_same(effect_text(fn->t, n), name))
+			continue;
+		up = source_above(fn->t, n, &l->declarations);
+		if (up == SOURCE_NONE || !source_within(fn->t, up, body))
+			return false;
+		/* `static` lasts, `struct x **p` points into something. */
+		whole = effect_text(fn->t, up);
+		top = fn->t->nodes[n].start;
+		return !text_among(whole, "static*") &&
+		       !(top >= 2 && fn->t->text[top - 1] == '*' &&
+			 fn->t->text[top - 2] == '*');
+	}
+	return false;
+}
+
 static void add_resource(const struct scan_function *fn, struct resources *r,
 			 struct text name, const struct scan_pair *pair, uint32_t node,
 			 struct text error, bool by_address, uint32_t op, uint32_t block)
@@ -161,7 +191,8 @@ static void add_resource(const struct scan_function *fn, struct resources *r,
 		return;
 	if (!(pair && pair->lock) && !is_local(fn, name))
 		return;
-	if (text_is(name, "_") || cleans_itself(fn, name))
+	if (text_is(name, "_") || cleans_itself(fn, name) ||
+	    (!(pair && pair->lock) && !is_declared(fn, name)))
 		return;
 	r->v[r->n] = (struct resource){.name = name,
 				       .pair = pair,
@@ -204,8 +235,30 @@ static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 	       !text_among(last, "*length *_len *size *count *index *_get get*");
 }
 
-/* Is it released by name anywhere in the function? */
-static bool is_released(const struct scan_function *fn, struct text name)
+/* Do the names of what gives it and of what releases it belong together? */
+static bool belongs(const struct scan_function *fn, uint32_t release, struct text acquire)
+{
+	for (uint32_t n = release; n < fn->t->nodes[release].after; n++) {
+		struct text last, a, b;
+
+		if (!source_has(&fn->lang->calls, fn->t->nodes[n].kind))
+			continue;
+		last = text_last(effect_callee(fn->lang, fn->t, n));
+		if (!name_surely_releases(last))
+			continue;
+		if (name_is_basic_release(last) || name_acquires(acquire))
+			return true;
+		a = name_prefix(last);
+		b = name_prefix(acquire);
+		if (a.len && text_same(a, b))
+			return true;
+	}
+	return false;
+}
+
+/* Is it released by name anywhere in the function? acquire: what gave it. */
+static bool is_released(const struct scan_function *fn, struct text name,
+			struct text acquire)
 {
 	static const struct scan_pair sure = {.what = "resource", .sure = true};
 	const struct resource probe = {.name = name, .node = SOURCE_NONE, .pair = &sure};
@@ -217,7 +270,8 @@ static bool is_released(const struct scan_function *fn, struct text name)
 				? effect_deferred(fn->lang, fn->t, op->node, &probe)
 				: effect_of(fn->lang, fn->t, op->node, &probe);
 
-		if (e == EFFECT_RELEASED)
+		if (e == EFFECT_RELEASED &&
+		    (!fn->lang->part_is_own || belongs(fn, op->node, acquire)))
 			return true;
 	}
 	return false;
@@ -241,7 +295,7 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	const struct source_tree *t = fn->t;
 	uint32_t target, value, call;
 	const struct scan_pair *pair;
-	struct text error;
+	struct text error, acquire;
 
 	if (!l->assign(t, n, &target, &value) || value == SOURCE_NONE)
 		return;
@@ -249,12 +303,13 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	if (call == SOURCE_NONE)
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
+	acquire = text_last(effect_callee(l, t, call));
 	if (pair && pair->names && !is_named(fn, target, pair->names))
 		pair = NULL;
 	if (source_has(&l->identifiers, t->nodes[target].kind)) {
 		struct text name = effect_text(t, target);
 
-		if (pair || (is_learnable(l, t, call) && is_released(fn, name)))
+		if (pair || (is_learnable(l, t, call) && is_released(fn, name, acquire)))
 			add_resource(fn, r, name, pair, n, (struct text){"", 0}, false,
 				     op, block);
 		return;
@@ -270,7 +325,7 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		    (pair && pair->names && !text_among(name, pair->names)))
 			continue;
 		if (pair ? first || pair->tuple
-			 : is_learnable(l, t, call) && is_released(fn, name))
+			 : is_learnable(l, t, call) && is_released(fn, name, acquire))
 			add_resource(fn, r, name, pair, n, error, false, op, block);
 		first = 0;
 		if (pair && !pair->tuple)
@@ -315,6 +370,13 @@ static bool has_resource(const struct resources *r, struct text name)
 	return false;
 }
 
+static bool is_filled_by(const struct scan_function *fn, struct text name,
+			 struct text callee)
+{
+	return (name_acquires(callee) || name_prefix(callee).len) &&
+	       is_released(fn, name, callee);
+}
+
 /* `open_it(&f)`, where f is released here. What is called later changes it only. */
 static void acquire_filled(const struct scan_function *fn, struct resources *r,
 			   uint32_t n, uint32_t top, uint32_t op, uint32_t block)
@@ -339,7 +401,7 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 		name.at++;
 		name.len--;
 		if (text_last(name).len == name.len && !has_resource(r, name) &&
-		    is_released(fn, name))
+		    is_filled_by(fn, name, text_last(effect_callee(l, t, n))))
 			add_resource(fn, r, name, NULL, n, error, true, op, block);
 	}
 }
@@ -637,6 +699,7 @@ static struct scan_finding *begin(const struct scan_function *fn,
 		line++, len--;
 	f->rule = rule;
 	f->shape = shape;
+	f->severity = fn->severity;
 	f->path = xstrdup(fn->path);
 	f->line = source_line(t, node);
 	f->column = source_column(t, node);
@@ -701,12 +764,12 @@ static void report_explicit(const struct search *s, struct scan_findings *out)
 	const struct scan_function *fn = s->fn;
 	const struct resource *r = s->r;
 	const struct reach *at = &s->explicit;
-	bool never = !s->released && !s->escaped;
+	bool never = !s->released && !s->escaped && !s->replaced;
 	uint32_t node = at->exit == FLOW_NONE ? r->node : fn->flow->ops[at->exit].node;
 	bool body = r->pair && r->pair->body;
 	struct scan_finding *f;
 
-	if (never && !r->pair)
+	if (never && (!r->pair || r->pair->lock))
 		return;
 	if (never)
 		f = begin(fn, out, body ? "body-not-closed" : "never-released",

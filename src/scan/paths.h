@@ -30,6 +30,7 @@ struct scan_function {
 	const struct source_tree *t;
 	const struct flow *flow;
 	const char *path;
+	enum scan_severity severity; /* of what is found in this function */
 };
 
 void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
