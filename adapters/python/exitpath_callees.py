@@ -18,7 +18,7 @@ ascii property staticmethod classmethod breakpoint cast TypeVar namedtuple""".sp
 QUIET_NAMES = frozenset("""append extend items keys values setdefault startswith endswith strip
 lstrip rstrip lower upper title capitalize splitlines partition rpartition isdigit isalpha
 isalnum isspace ljust rjust zfill casefold format_map popleft appendleft is_set done cancelled
-add_done_callback""".split())
+add_done_callback __new__ __init__ __init_subclass__ __setattr__ __getattribute__""".split())
 # Their first argument says whether they write.
 STATEMENTS = ("execute", "executemany", "executescript", "exec_driver_sql", "scalar", "scalars")
 _WRITING = ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "COPY")

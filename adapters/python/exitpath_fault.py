@@ -47,8 +47,34 @@ _open, _write, _close, _fork, _getpid = os.open, os.write, os.close, os.fork, os
 
 
 class FaultPlaces(Places):
+    def __init__(self, root):
+        super().__init__(root)
+        self._installed = {}  # directory → does it hold what pip installed
+
     def below(self, path):
         return self._below(path)
+
+    def is_project(self, path):
+        known = self._project.get(path)
+        if known is None:
+            known = super().is_project(path) and not self._is_installed(path)
+            self._project[path] = known
+        return known
+
+    def _is_installed(self, path):
+        """By pip install --target: it has no name that would tell."""
+        at = os.path.dirname(self._below(path))
+        while at:
+            if at not in self._installed:
+                try:
+                    names = os.listdir(os.path.join(self._root, at))
+                except OSError:
+                    names = ()
+                self._installed[at] = any(n.endswith(".dist-info") for n in names)
+            if self._installed[at]:
+                return True
+            at = os.path.dirname(at)
+        return False
 
 
 def activate(runner):
