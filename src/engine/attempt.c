@@ -78,7 +78,25 @@ struct attempt {
 	bool precise;	 /* once more with whole stacks, to name the place */
 	/* For each detector: what an earlier attempt saw leak at times; or NULL. */
 	char *earlier[MAX_GROUP];
+	/* … and how its one run failed, which a later one may not; or NULL. */
+	char *failed[MAX_GROUP];
 };
+
+static bool fails(const struct check *c)
+{
+	return c->outcome == OUTCOME_BASELINE_INVALID ||
+	       c->outcome == OUTCOME_BEHAVIOR_FAILED;
+}
+
+/* A failure that did not come again is told, and decides nothing. */
+static void remember_failure(struct attempt *a, size_t i, struct check *c)
+{
+	if (c->retry && fails(c) && !a->failed[i])
+		a->failed[i] = xstrdup(c->explanation);
+	else if (!c->retry && !fails(c) && a->failed[i])
+		strv_addf(&c->notes, "not seen again after the first attempt: %s",
+			  a->failed[i]);
+}
 
 /* Decides one detector. ret_again: whether, and why, to measure once more. */
 static int judge(struct session *s, struct measurement m[2], size_t i, struct attempt *a,
@@ -103,6 +121,7 @@ static int judge(struct session *s, struct measurement m[2], size_t i, struct at
 			.max_attempts = MAX_ATTEMPTS,
 			.required =
 				m[0].group->required || m[0].group->detector[i]->server,
+			.inside = m[0].group->detector[i]->inside,
 			.earlier = a->earlier[i],
 		},
 		&c, &skip);
@@ -115,6 +134,8 @@ static int judge(struct session *s, struct measurement m[2], size_t i, struct at
 		return -1;
 	if (!a->earlier[i])
 		a->earlier[i] = xstrdup(verdict_unsettled(&c));
+	if (m[0].group->detector[i]->inside)
+		remember_failure(a, i, &c);
 	if (skip || *ret_again != AGAIN_NO)
 		return 0;
 	if (!c.command.n)
@@ -228,7 +249,9 @@ int measure_group(struct session *s, const struct lifecycle *l, const struct gro
 		else
 			a.number++;
 	} while (rc == 0 && again != AGAIN_NO);
-	for (size_t i = 0; i < MAX_GROUP; i++)
+	for (size_t i = 0; i < MAX_GROUP; i++) {
 		free(a.earlier[i]);
+		free(a.failed[i]);
+	}
 	return rc;
 }

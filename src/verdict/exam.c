@@ -90,6 +90,12 @@ bool may_retry(const struct exam *e)
 	return e->in->attempt < e->in->max_attempts;
 }
 
+bool failed_once(const struct exam *e, const struct cycle *failed)
+{
+	return e->in->inside && e->in->attempt == 1 && may_retry(e) &&
+	       !run_result_over_limit(&failed->run);
+}
+
 char *more_cycles(const struct exam *e)
 {
 	return xasprintf("run more cycles to see how often: --cycles %u",

@@ -36,6 +36,8 @@ bool exam_decide(struct check *ret, enum outcome o, char *explanation, const cha
 
 const char *detector_of(const struct exam *e);
 bool may_retry(const struct exam *e);
+/* The failure of a run that has all cycles in it may be a flaky test's: run it again. */
+bool failed_once(const struct exam *e, const struct cycle *failed);
 const struct finding *first_finding(const struct check *c, enum finding_class class);
 /* Texts; the caller frees. */
 char *more_cycles(const struct exam *e);

@@ -146,13 +146,15 @@ bool rule_base_failing(struct exam *e, struct check *ret)
 	if (!b->failed)
 		return false;
 	how = describe_cycle(b->first_failed);
-	if (b->failed == b->n)
+	if (b->failed == b->n) {
+		ret->retry = failed_once(e, b->first_failed);
 		return exam_decide(
 			ret, OUTCOME_BASELINE_INVALID,
 			xasprintf("%s fails on base in %zu of %zu cycles: %s. Nothing "
 				  "can be blamed on the patch.",
 				  e->in->lifecycle->name, b->failed, b->n, how),
 			base_hint(b->first_failed));
+	}
 	ret->retry = may_retry(e);
 	return exam_decide(
 		ret, OUTCOME_INCONCLUSIVE,
@@ -215,7 +217,8 @@ bool rule_candidate_failing(struct exam *e, struct check *ret)
 	if (!c->failed)
 		return false;
 	how = describe_cycle(c->first_failed);
-	if (c->failed == c->n)
+	if (c->failed == c->n) {
+		ret->retry = failed_once(e, c->first_failed);
 		return exam_decide(
 			ret, OUTCOME_BEHAVIOR_FAILED,
 			xasprintf("%s passes on base and fails on the candidate in %zu "
@@ -226,6 +229,7 @@ bool rule_candidate_failing(struct exam *e, struct check *ret)
 				  "what the candidate uses, and raise them only if it "
 				  "has to have more"
 				: "read the output among the candidate's artifacts");
+	}
 	next = more_cycles(e);
 	ret->retry = may_retry(e);
 	return exam_decide(

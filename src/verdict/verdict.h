@@ -15,6 +15,8 @@ struct leak_case {
 	const char *today; /* YYYY-MM-DD: suppressions that expired before are ignored */
 	unsigned attempt, max_attempts;
 	bool required; /* the detector was named by the user: not fitting is an error */
+	/* All cycles pass in one run: when it fails, that was seen once, not n times. */
+	bool inside;
 	/* What verdict_unsettled() said of an earlier attempt, or NULL: such a case does
 	 * not become clean because the leak did not show in the next one. */
 	const char *earlier;
@@ -23,7 +25,8 @@ struct leak_case {
  * Fills ret (zeroed): target, detector, version, the numbers of cycles, outcome,
  * explanation, next, findings, notes, retry; command and artifacts are the engine's.
  * retry is true when the case is intermittent, or not clean against a base that was
- * measured earlier, and attempt < max_attempts: the engine then measures both sides.
+ * measured earlier, or one run that holds all cycles failed for the first time, and
+ * attempt < max_attempts: the engine then measures both sides.
  * A detector that was not required and fits neither revision gives ret->outcome CLEAN
  * with `*ret_skip` true: no check at all; the engine must keep at least one check.
  */

@@ -1025,6 +1025,44 @@ static void a_reused_base(void **state)
 	}
 }
 
+/* One run has all cycles in it: that it failed is seen once, and looked at again. */
+static void a_run_that_has_all_cycles(void **state)
+{
+	static const struct {
+		const char *base, *candidate;
+		unsigned attempt;
+		enum outcome outcome;
+		bool retry;
+	} cases[] = {
+		{OK, OK, 1, OUTCOME_CLEAN, false},
+		{OK, "ffff", 1, OUTCOME_BEHAVIOR_FAILED, true},
+		{OK, "ffff", 2, OUTCOME_BEHAVIOR_FAILED, false},
+		{"ffff", OK, 1, OUTCOME_BASELINE_INVALID, true},
+		{"ffff", OK, 2, OUTCOME_BASELINE_INVALID, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(observation) struct observation base = {0}, candidate = {0};
+		CLEANUP(check) struct check c = {0};
+		struct held none[3] = {{0}};
+		struct lifecycle l = {.name = (char[]){"t"}, .warmup = 1, .cycles = 3};
+		struct leak_case in = {.lifecycle = &l,
+				       .base = &base,
+				       .candidate = &candidate,
+				       .inside = true,
+				       .attempt = cases[i].attempt,
+				       .max_attempts = 3};
+		bool skip = false;
+
+		observe(&base, cases[i].base, none);
+		observe(&candidate, cases[i].candidate, none);
+		verdict_leak(&in, &c, &skip);
+		assert_int_equal(c.outcome, cases[i].outcome);
+		assert_int_equal(c.retry, cases[i].retry);
+	}
+}
+
 static void suppressions(void **state)
 {
 	struct suppression heap[] = {
@@ -1184,6 +1222,7 @@ int main(void)
 		HARNESS_TEST(leaks_of_others),
 		HARNESS_TEST(a_reused_base),
 		HARNESS_TEST(an_earlier_attempt),
+		HARNESS_TEST(a_run_that_has_all_cycles),
 		HARNESS_TEST(what_is_unsettled),
 		HARNESS_TEST(repairs_under_one_detector),
 		HARNESS_TEST(repairs),
