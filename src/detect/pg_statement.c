@@ -134,8 +134,8 @@ static const char *add_token(struct buf *b, const char *p)
 		return past_quoted(p, false);
 	}
 	if (*p == '"') {
-		end = past_quoted(p, false);
-		buf_add(b, p, (size_t)(end - p));
+		for (end = past_quoted(p, false); p < end; p++)
+			buf_addc(b, iscntrl((unsigned char)*p) ? '?' : *p);
 		return end;
 	}
 	if (*p == '$' && (end = past_dollar(p)) != p) {

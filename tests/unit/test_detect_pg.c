@@ -34,6 +34,7 @@ static const struct {
 	/* Numbers within names are names. */
 	{"SELECT t1.c2, a$b FROM \"t 1\"", "SELECT t1.c2, a$b FROM \"t 1\""},
 	{"SELECT \"say \"\"1\"\"\" FROM t", "SELECT \"say \"\"1\"\"\" FROM t"},
+	{"SELECT \"a\nb\"", "SELECT \"a?b\""},
 	{"SELECT a-1", "SELECT a-?"},
 	{"SELECT a\001b", "SELECT a?b"},
 	{"UPDATE größe SET x = 'ü'", "UPDATE größe SET x = ?"},
