@@ -51,6 +51,9 @@ struct detector {
 	 * directory. NULL: always. */
 	bool (*fits)(const struct strv *argv, const char *dir);
 	bool slow;	     /* its runs take many times the time and memory */
+	/* Why it does not fit although the command is of its kind: a warning for those
+	 * who named no detector. NULL, and NULL returned: nothing to say. */
+	const char *(*stays_out)(const struct strv *argv);
 	bool heap;	     /* sees memory that is not released */
 	const char *install; /* how to get what is missing, for doctor */
 	/* Is what it needs on this machine, and which version. */

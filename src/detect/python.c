@@ -70,7 +70,18 @@ static bool python_fits(const struct strv *argv, const char *dir)
 	enum python_use use = python_command_use(argv);
 
 	(void)dir;
-	return use == PYTHON_TESTS || use == PYTHON_CODE;
+	return (use == PYTHON_TESTS || use == PYTHON_CODE) &&
+	       !python_command_isolated(argv);
+}
+
+static const char *python_stays_out(const struct strv *argv)
+{
+	enum python_use use = python_command_use(argv);
+
+	return (use == PYTHON_TESTS || use == PYTHON_CODE) &&
+			       python_command_isolated(argv)
+		       ? "python -I, -E or -S leave PYTHONPATH out, and so the adapter"
+		       : NULL;
 }
 
 static int make_token(char *ret, struct err *err)
@@ -328,6 +339,7 @@ const struct detector detector_python = {
 	.inside = true,
 	.marks = true,
 	.fits = python_fits,
+	.stays_out = python_stays_out,
 	.heap = true,
 	.install = "apt-get install python3; tests that run under pytest or unittest",
 	.probe = python_probe,

@@ -62,6 +62,36 @@ static bool runs_tests(const char *word)
 	       !strcmp(name, "unittest") || !strncmp(name, "pytest-3", 8);
 }
 
+/* The interpreter's own options, before -c, -m or a script: does one of them turn the
+ * environment or site off? Those with a value end a word: -W error, -Xdev. */
+static bool isolates(const struct strv *words, size_t i)
+{
+	for (; i < words->n && words->v[i][0] == '-' && words->v[i][1]; i++) {
+		const char *p = words->v[i] + 1;
+
+		if (*p == '-')
+			continue;
+		for (; *p && !strchr("cmWX", *p); p++)
+			if (strchr("IES", *p))
+				return true;
+		if (*p == 'c' || *p == 'm')
+			return false;
+		i += *p && !p[1];
+	}
+	return false;
+}
+
+bool python_command_isolated(const struct strv *argv)
+{
+	CLEANUP(strv) struct strv words = {0};
+
+	split(argv, &words);
+	for (size_t i = 0; i < words.n; i++)
+		if (is_python(words.v[i]) && isolates(&words, i + 1))
+			return true;
+	return false;
+}
+
 enum python_use python_command_use(const struct strv *argv)
 {
 	CLEANUP(strv) struct strv words = {0};
@@ -74,7 +104,7 @@ enum python_use python_command_use(const struct strv *argv)
 		if (use != PYTHON_NONE || !is_python(words.v[i]))
 			continue;
 		while (i + 1 < words.n && words.v[i + 1][0] == '-' &&
-		       strchr("uBbsOqd", words.v[i + 1][1]))
+		       strchr("uBbsOqdEISPvx", words.v[i + 1][1]))
 			i++;
 		use = i + 1 < words.n && !strcmp(words.v[i + 1], "-c") ? PYTHON_CODE
 								       : PYTHON_PROGRAM;

@@ -4,6 +4,8 @@
 
 #include "base/strv.h"
 
+#include <stdbool.h>
+
 enum python_use {
 	PYTHON_NONE,	/* none of these words */
 	PYTHON_TESTS,	/* pytest or unittest */
@@ -13,6 +15,9 @@ enum python_use {
 
 /* Looks into the text of a shell command as well. */
 enum python_use python_command_use(const struct strv *argv);
+
+/* Does an option of the interpreter (-I, -E, -S) keep the adapter out? */
+bool python_command_isolated(const struct strv *argv);
 
 /* Puts path first wherever the command sets PYTHONPATH itself: a word of its own
  * (env PYTHONPATH=src), or within the text of a shell command. */

@@ -117,6 +117,23 @@ static bool worthwhile(const struct session *s, const struct lifecycle *l,
 	return l->detectors.n || (base_ok && !(d->heap && heap_checked(s, l)));
 }
 
+/* Nobody named a detector, and one that is made for the command cannot see it. */
+static void warn_of_absent(struct session *s, const struct lifecycle *l,
+			   const struct detector *const *list, size_t n)
+{
+	CLEANUP(strv) struct strv argv = {0};
+
+	lifecycle_argv(l, &argv);
+	for (size_t i = 0; i < n; i++) {
+		const char *why = list[i]->stays_out ? list[i]->stays_out(&argv) : NULL;
+
+		if (why)
+			strv_addf(&s->result->warnings,
+				  "%s: detector %s does not fit: %s", l->name,
+				  list[i]->name, why);
+	}
+}
+
 /* In whose runs one looks at the server: those that tell of their cycles, or NULL. */
 static const struct detector *host_of(const struct session *s, const struct lifecycle *l,
 				      const struct detector *const *list, size_t n)
@@ -153,6 +170,8 @@ static int measure_detectors(struct session *s, const struct lifecycle *l,
 
 	if (choose(l, list, &n, err) < 0)
 		return -1;
+	if (!named)
+		warn_of_absent(s, l, list, n);
 	host = host_of(s, l, list, n) != NULL;
 	for (size_t i = 0; i < n; i++)
 		if (!list[i]->wraps && !list[i]->server)

@@ -139,6 +139,38 @@ static void test_commands(void **state)
 	}
 }
 
+static const struct {
+	const char *argv[6];
+	bool isolated;
+} isolated[] = {
+	{{"python3", "-I", "-m", "pytest"}, true},
+	{{"python3.11", "-BE", "-m", "pytest"}, true},
+	{{"python3", "-W", "error", "-S", "x.py"}, true},
+	{{"python3", "-Xdev", "-I", "x.py"}, true},
+	{{"sh", "-c", "cd x && python3 -E -m unittest"}, true},
+	{{"python3", "-m", "pytest", "-I"}, false},
+	{{"python3", "-mpytest", "-E"}, false},
+	{{"python3", "-c", "pass", "-I"}, false},
+	{{"python3", "x.py", "-E"}, false},
+	{{"python3", "-W", "-I", "x.py"}, false},
+	{{"python3", "-WIgnore", "x.py"}, false},
+	{{"python3", "--check-hash-based-pycs", "always", "x.py"}, false},
+	{{"python3", "-"}, false},
+	{{"grep", "-I", "python3"}, false},
+};
+
+static void test_isolated(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(isolated); i++) {
+		CLEANUP(strv) struct strv argv = {0};
+
+		for (size_t k = 0; isolated[i].argv[k]; k++)
+			strv_add(&argv, isolated[i].argv[k]);
+		assert_int_equal(python_command_isolated(&argv), isolated[i].isolated);
+	}
+}
+
 static void lead_is(const char *a, const char *b, const char *c, const char *path,
 		    const char *expected)
 {
@@ -267,6 +299,7 @@ int main(void)
 		HARNESS_TEST(test_a_leak),
 		HARNESS_TEST(test_a_missed_canary),
 		HARNESS_TEST(test_commands),
+		HARNESS_TEST(test_isolated),
 		HARNESS_TEST(test_python_path),
 		HARNESS_TEST(test_runs),
 		HARNESS_TEST(test_lost),
