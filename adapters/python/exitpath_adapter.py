@@ -17,11 +17,14 @@ import exitpath_start
 from exitpath_observe import Canary, Observer, blocks
 from exitpath_places import Places
 from exitpath_report import Report
-from exitpath_suspects import Suspects
+from exitpath_suspects import Growing, Suspects
 from exitpath_trace import Trace
 from exitpath_warnings import Watch
 
 _GRACE = 0.5  # seconds: threads and children that are about to end
+_GROWING = 2  # passes in which a test that leaks memory leaves some
+_GIVES_BACK = 16  # blocks
+_RETRIES = 2  # of a test that passed before
 _ROUNDS = 4  # passes that are traced for growth of memory, after one to warm up
 # Those of which a release by the collector alone is a leak.
 _EXACT = ("fd", "socket", "db_connection", "pool_slot", "session", "event_loop", "lock")
@@ -46,6 +49,7 @@ class Driver:
         self.warmup = settings["warmup"]
         self.cycles = max(settings["cycles"], 1)
         self.unrepeatable = {}  # test → why
+        self._flaky = set()
         self.selected = None  # the tests of a pass; None: all
         self._lingering = set()
         self._suspects = None
@@ -80,6 +84,21 @@ class Driver:
         """Is it to run in this pass?"""
         return test not in self.unrepeatable and (
             self.selected is None or test in self.selected)
+
+    def failed_again(self, failed, run):
+        """failed: test → why, of a pass. run(tests) runs them alone and returns the same.
+        What passes when it is tried again is flaky, and says nothing about what is left."""
+        for _ in range(_RETRIES):
+            if not failed:
+                return
+            still = run(set(failed))
+            for test in sorted(set(failed) - set(still)):
+                if test not in self._flaky:
+                    self._flaky.add(test)
+                    self.note("%s fails at times: %s" % (test, " ".join(failed[test].split())[:200]))
+            failed = still
+        for test, why in failed.items():
+            self.drop(test, why)
 
     def drop(self, test, why):
         """It passed once and fails when it runs again: something is left behind."""
@@ -146,7 +165,18 @@ class Driver:
 
     def watch_tests(self, keys, one_pass):
         """A pass that shows which tests leak what keys name."""
-        self._suspects = suspects = Suspects(self._observer, keys, self.warnings)
+        return self._look(Suspects(self._observer, keys, self.warnings), one_pass)
+
+    def growing_tests(self, one_pass):
+        """Those that leave more memory behind each time, or much less: what a module's last
+        test leaks may be less than what the module's end gives back. None: it is no test."""
+        passes = [self._look(Growing(), one_pass).found for _ in range(_GROWING)]
+        return {test for test in passes[0]
+                if all(p.get(test, 0) > 0 for p in passes) or
+                all(p.get(test, 0) < -_GIVES_BACK for p in passes)} or None
+
+    def _look(self, suspects, one_pass):
+        self._suspects = suspects
         suspects.start()
         try:
             one_pass()

@@ -40,10 +40,9 @@ class Places:
             return ()
         return self._trim([(f.filename, f.lineno) for f in reversed(list(traceback))])
 
-    def project_of(self, traceback):
-        """The project's part of it alone; quick, for a great many of them."""
-        return tuple((f.filename, f.lineno) for f in traceback if self.is_project(f.filename)
-                     )[::-1]
+    def project_of(self, frames):
+        """The project's part of it alone."""
+        return tuple(f for f in frames if self.is_project(f[0]))
 
     def from_frame(self, frame):
         stack = []

@@ -62,14 +62,16 @@ def main():
         driver.failed("%s: exit %d" % (target, status))
         return status
 
-    def one_pass():
-        if not driver.wants(target):
-            return
+    def once(_=None):
         driver.begin(target)
         sys.argv = list(argv)
         status = _status(run)
-        if status:
-            driver.drop(target, "exit %d" % status)
+        return {target: "exit %d" % status} if status else {}
+
+    def one_pass():
+        if not driver.wants(target):
+            return
+        driver.failed_again(once(), once)
 
     driver.measure(one_pass)
     return 0

@@ -1,9 +1,11 @@
 """pytest: session-scoped fixtures live through all cycles, all others end with theirs."""
+import functools
 import warnings
 
 import pytest
 
 from exitpath_adapter import activate
+from _pytest.fixtures import FixtureDef
 from _pytest.runner import runtestprotocol
 
 _DRIVER = activate("pytest " + pytest.__version__)
@@ -27,6 +29,7 @@ class _Plugin:
         self._reports = []
         self._outcomes = {}
         self._first = None
+        self._shared = None  # fixtures that outlive a test
         self._doctests = {}  # node id → the names that it starts with
 
     @pytest.hookimpl(tryfirst=True)
@@ -74,18 +77,47 @@ class _Plugin:
                 raise session.Interrupted(session.shouldstop)
 
     def _pass(self, session):
-        items = [i for i in session.items if self._driver.wants(i.nodeid) and
+        failed = self._run_quietly(session, lambda test: self._driver.wants(test))
+        self._driver.failed_again(
+            failed, lambda tests: self._run_quietly(session, tests.__contains__))
+
+    def _run_quietly(self, session, wanted):
+        """Test → why, of those that failed."""
+        items = [i for i in session.items if wanted(i.nodeid) and
                  self._outcomes.get(i.nodeid) == "passed"]
+        failed = {}
         for i, item in enumerate(items):
             self._reports = []
             self._run(session, item, items[i + 1] if i + 1 < len(items) else None)
             for report in self._reports:
                 if report.failed:
-                    self._driver.drop(item.nodeid, _why(report))
+                    failed[item.nodeid] = _why(report)
             self._reports = []
             # Captured output is kept there for good.
             del getattr(item, "_report_sections", [])[:]
             session.shouldfail = session.shouldstop = False
+            self._trim_finalizers(session)
+        return failed
+
+    def _trim_finalizers(self, session):
+        """With each test that uses it, a fixture of the session is told once more what is to
+        end before it. Once is enough, and the list would grow with every cycle. (Other
+        versions of pytest may have other names for these: then it grows.)"""
+        if self._shared is None:
+            self._shared = {
+                d for item in session.items
+                for defs in getattr(
+                    getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values()
+                for d in defs if d.scope != "function"}
+        lists = [getattr(d, "_finalizers", []) for d in self._shared]
+        stack = getattr(session._setupstate, "stack", None)
+        lists += [entry[0] for entry in stack.values()] if isinstance(stack, dict) else []
+        for finalizers in lists:
+            first = {}
+            for finalizer in finalizers:
+                first.setdefault(_what_ends(finalizer) or finalizer, finalizer)
+            if len(first) < len(finalizers):
+                finalizers[:] = first.values()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
@@ -108,6 +140,22 @@ class _Plugin:
             self._outcomes[report.nodeid] = report.outcome
         elif report.outcome != "passed":
             self._outcomes.setdefault(report.nodeid, report.outcome)
+
+
+def _what_ends(finalizer):
+    """A key of the fixture that this finishes; None: something else."""
+    if isinstance(finalizer, functools.partial):
+        owner = getattr(finalizer.func, "__self__", None)
+        return id(owner) if isinstance(owner, FixtureDef) else None
+    code = getattr(finalizer, "__code__", None)
+    for cell in getattr(finalizer, "__closure__", None) or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:  # not yet filled
+            continue
+        if isinstance(content, FixtureDef):
+            return code, id(content)
+    return None
 
 
 def _why(report):

@@ -1,7 +1,7 @@
 """Which tests leak: one pass with a look after each, so that only those are traced."""
 import gc
 
-from exitpath_observe import resources
+from exitpath_observe import blocks, resources
 
 
 class Suspects:
@@ -53,3 +53,35 @@ class Suspects:
             self._came["unclosed", what] = self._came.get(("unclosed", what), 0) + n
         counts.update(self._came)
         return counts
+
+
+class Growing:
+    """Which tests leave blocks of memory behind."""
+
+    def __init__(self):
+        self.found = {}  # test → how many
+        self._test, self._last = None, 0
+
+    def start(self):
+        gc.collect()
+        gc.disable()
+        gc.freeze()  # else each look would go through all that there is
+        self._last = blocks()
+
+    def stop(self):
+        self.end()
+        gc.unfreeze()
+        gc.collect()
+
+    def begin(self, test, _place):
+        self.end()
+        self._test = test
+
+    def end(self):
+        gc.collect()
+        now = blocks()
+        if self._test is not None:
+            self.found[self._test] = self.found.get(self._test, 0) + now - self._last
+        self._test = None
+        gc.freeze()
+        self._last = blocks()

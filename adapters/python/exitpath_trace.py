@@ -229,64 +229,78 @@ class Trace:
     # --- memory ------------------------------------------------------------------------
 
     def memory(self, one_pass, rounds, driver):
-        """Stacks through the project whose allocations grow with every pass."""
-        from exitpath_adapter import Leak, collect
+        """Stacks through the project whose allocations grow with every pass. Each step looks
+        closer at less: which tests leave blocks behind, on which lines, and by which way."""
+        from exitpath_adapter import Leak
 
-        # One frame is cheap: does anything grow at all?
-        if not self._some_growth(one_pass, driver):
-            return []
-        tracemalloc.start(_MEMORY_FRAMES)
-        series = []
+        driver.selected = driver.growing_tests(one_pass)
         try:
-            for _ in range(rounds + 1):
-                one_pass()
-                driver.warnings.take()
-                collect()
-                series.append(self._allocated())
+            lines = self._traced(1, rounds, one_pass, driver, self._line_of)
+            grown = {line for line in lines[-1] if _grows(_series(lines, line))}
+            if not grown:
+                return []
+
+            def stack_of(frames):
+                return self._places.project_of(frames) if frames[0] in grown else None
+
+            stacks = self._traced(_MEMORY_FRAMES, rounds - 1, one_pass, driver, stack_of)
         finally:
-            tracemalloc.stop()
+            driver.selected = None
         leaks = []
-        for stack in series[-1]:
-            sizes = [s.get(stack, (0, 0)) for s in series]
-            steps = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(sizes, sizes[1:])]
+        for stack in stacks[-1]:
+            sizes = _series(stacks, stack)
             if _grows(sizes):
+                steps = _steps(sizes)
                 leaks.append(Leak("memory", "memory that grows", growth=False, stack=stack,
                                   units=[min(n for n, _ in steps)] * driver.cycles,
                                   bytes_=max(0, min(b for _, b in steps))))
         return leaks
 
-    def _some_growth(self, one_pass, driver):
+    def _line_of(self, frames):
+        return None if self._places.is_runner(frames[0][0]) else frames[0]
+
+    @staticmethod
+    def _traced(depth, rounds, one_pass, driver, key_of):
+        """After each pass but the first: key → (blocks, bytes). key_of(frames), innermost
+        first; no key: left out."""
         from exitpath_adapter import collect
 
-        tracemalloc.start(1)
+        tracemalloc.start(depth)
         series = []
         try:
-            for _ in range(4):
+            for i in range(rounds + 1):
                 one_pass()
                 driver.warnings.take()
                 collect()
-                found = {}
-                for trace in tracemalloc.take_snapshot().traces:
-                    frame = trace.traceback[0]
-                    if not self._places.is_runner(frame.filename):
-                        key = frame.filename, frame.lineno
-                        n, size = found.get(key, (0, 0))
-                        found[key] = n + 1, size + trace.size
-                series.append(found)
+                if i:
+                    series.append(_allocated(key_of))
         finally:
             tracemalloc.stop()
-        return any(_grows([s.get(key, (0, 0)) for s in series]) for key in series[-1])
+        return series
 
-    def _allocated(self):
-        found = {}
-        snapshot = tracemalloc.take_snapshot()
-        for trace in snapshot.traces:
-            # Whatever library it is that allocates: the project's way there counts.
-            stack = self._places.project_of(trace.traceback)
-            if stack:
-                n, size = found.get(stack, (0, 0))
-                found[stack] = n + 1, size + trace.size
-        return found
+
+def _allocated(key_of):
+    """There are some hundred thousand blocks, of some thousand stacks: equal ones share a
+    tuple, which is looked at once."""
+    found, keys = {}, {}
+    traces = tracemalloc.take_snapshot().traces
+    for _, size, frames, *_ in traces._traces:
+        try:
+            key = keys[id(frames)]
+        except KeyError:
+            key = keys[id(frames)] = key_of(frames)
+        if key:
+            n, total = found.get(key, (0, 0))
+            found[key] = n + 1, total + size
+    return found
+
+
+def _series(passes, key):
+    return [found.get(key, (0, 0)) for found in passes]
+
+
+def _steps(sizes):
+    return [(b[0] - a[0], b[1] - a[1]) for a, b in zip(sizes, sizes[1:])]
 
 
 def _with_managed_dict(thing):
@@ -339,7 +353,7 @@ class _DescriptorWatch:
 def _grows(sizes):
     """(blocks, bytes) after each pass. A cache that fills grows less each time: what leaks
     has a slope."""
-    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(sizes, sizes[1:])]
+    steps = _steps(sizes)
     blocks = [n for n, _ in steps]
     return min(blocks) > 0 and 4 * min(blocks) >= 3 * max(blocks) and (
         min(blocks) >= _BLOCKS or min(b for _, b in steps) >= _BYTES)

@@ -45,8 +45,7 @@ def patch(module):
             driver.failed("%s: %s" % (first[0], str(first[1]).strip().splitlines()[-1]))
         elif passed > 0:
             args, kwargs = made.pop(id(self), ((), {}))
-            buffer = self.buffer
-            driver.measure(lambda: _pass(driver, _again(self, create, args, kwargs), buffer))
+            driver.measure(lambda: _pass(driver, lambda: _again(self, create, args, kwargs)))
         if leave:
             sys.exit(not result.wasSuccessful())
         return None
@@ -61,24 +60,36 @@ def _again(self, create, args, kwargs):
     return test
 
 
-def _pass(driver, suite, buffer):
+def _pass(driver, make):
+    failed = _run_quietly(driver, make(), driver.wants)
+    driver.failed_again(
+        failed, lambda tests: _run_quietly(driver, make(), tests.__contains__))
+
+
+def _run_quietly(driver, suite, wants):
+    """Test → why, of those that failed."""
     result = _Result(driver)
     result.buffer = True
-    _wanted(suite, driver).run(result)
+    _wanted(suite, wants).run(result)
+    failed = {}
     for test, text in result.errors + result.failures:
-        driver.drop(_name(test), str(text).strip().splitlines()[-1])
-    del result.errors[:], result.failures[:]
+        why = str(text).strip().splitlines()[-1]
+        if isinstance(test, unittest.TestCase):
+            failed[_name(test)] = why
+        else:
+            driver.drop(_name(test), why)  # setUpClass and its like, which have no name to run
+    return failed
 
 
 def _name(test):
     return test.id() if hasattr(test, "id") else str(test)
 
 
-def _wanted(suite, driver):
+def _wanted(suite, wants):
     if not isinstance(suite, unittest.BaseTestSuite):
         return suite
-    kept = [_wanted(t, driver) for t in suite
-            if isinstance(t, unittest.BaseTestSuite) or driver.wants(_name(t))]
+    kept = [_wanted(t, wants) for t in suite
+            if isinstance(t, unittest.BaseTestSuite) or wants(_name(t))]
     return type(suite)(kept)
 
 

@@ -1,4 +1,5 @@
 load common
+bats_require_minimum_version 1.5.0
 
 # The traps of FIELD-NOTES about Python: tests/programs/python/traps.py in a small project.
 # `leak` names the functions that leak; the tag base has none.
@@ -13,7 +14,7 @@ python_repo() {
   mkdir pkg tests
   cp "$EXITPATH_ROOT/tests/programs/python/traps.py" pkg/
   touch pkg/__init__.py leak
-  printf '__pycache__\n.pytest_cache\n' >.gitignore
+  printf '__pycache__\n.pytest_cache\n.ran\n' >.gitignore
   cat >tests/test_traps.py <<'PY'
 import os
 
@@ -128,6 +129,52 @@ trap_leaks() {
 @test "python: an interpreter that leaves the adapter out is named" {
   python_repo
   gate 50 'no Python loaded the adapter' -- python3 -E -m unittest tests/unit_traps.py
+}
+
+@test "python: … and left out, with a word, where nobody named the detector" {
+  python_repo
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate base --cycles 1 --warmup 0 \
+    --json -- python3 -E -c 'exit(1)' # fails, or valgrind would run
+  ended 30 'detector python does not fit: python -I, -E or -S'
+  ! grep -q '"detector": *"python"' <<<"$output"
+}
+
+@test "python: a test that fails at times is told, and decides nothing" {
+  python_repo
+  # The first pass may fail as well, in the first attempt.
+  cat >tests/test_flaky.py <<'PY'
+import os
+
+MARK = ".ran"
+RUNS = []
+
+
+def test_flaky():
+    RUNS.append(1)
+    first = not os.path.exists(MARK)
+    open(MARK, "w").close()
+    assert not first
+    assert len(RUNS) != 3
+
+
+def test_other():
+    pass
+PY
+  cat >tests/unit_flaky.py <<'PY'
+import unittest
+
+RUNS = []
+
+
+class Flaky(unittest.TestCase):
+    def test_flaky(self):
+        RUNS.append(1)
+        self.assertNotEqual(len(RUNS), 3)
+PY
+  commit_all candidate && git tag -f candidate && git tag -f base
+  gate 0 'test_flaky fails at times: assert 3 != 3' 'not seen again after the first attempt' -- \
+    python3 -m pytest -q tests/test_flaky.py
+  gate 0 'test_flaky fails at times: AssertionError' -- python3 -m unittest tests/unit_flaky.py
 }
 
 @test "python: a failing candidate fails" {
