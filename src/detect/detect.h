@@ -50,7 +50,7 @@ struct detector {
 	/* Is it worth a run, when the user named no detector? dir: the command's working
 	 * directory. NULL: always. */
 	bool (*fits)(const struct strv *argv, const char *dir);
-	bool slow;	     /* its runs take many times the time and memory */
+	bool slow; /* its runs take many times the time and memory */
 	/* Why it does not fit although the command is of its kind: a warning for those
 	 * who named no detector. NULL, and NULL returned: nothing to say. */
 	const char *(*stays_out)(const struct strv *argv);
