@@ -13,14 +13,14 @@ if (isMainThread && process.env.EXITPATH_NODE_DIR) main();
 function main() {
   const fs = require('node:fs');
   const write = { openSync: fs.openSync, writeSync: fs.writeSync, closeSync: fs.closeSync };
-  const clock = { setInterval, setTimeout };
+  const clock = { setInterval, setTimeout, clearTimeout };
   const dir = process.env.EXITPATH_NODE_DIR;
   const SETTLE_MS = 2000; // twice what Jest waits before it says that it did not exit
   const POLL_MS = 25;
   const role = roleOf(fs);
 
-  function record(value) {
-    const fd = write.openSync(`${dir}/node.${process.pid}`, 'a', 0o644);
+  function record(value, flags = 'a') {
+    const fd = write.openSync(`${dir}/node.${process.pid}`, flags, 0o644);
 
     try {
       write.writeSync(fd, JSON.stringify(value) + '\n');
@@ -31,12 +31,28 @@ function main() {
 
   keepHook();
   if (role === 'tool' || role === 'below') return;
-  record({
-    type: 'start', role: role === 'mocha' ? 'plain' : role, pid: process.pid, ppid: process.ppid, node: process.version,
-    script: process.argv[1] || '',
-  });
-  if (role === 'node --test' || role === 'vitest') return;
-  observe(role, record, clock, SETTLE_MS, POLL_MS);
+  const start = () => record({
+    type: 'start', role: role === 'mocha' ? 'plain' : role, pid: process.pid,
+    ppid: process.ppid, node: process.version, script: process.argv[1] || '',
+  }, 'w');
+
+  // vitest keeps workers in reserve, and ends them without having used them.
+  if (role !== 'vitest') start();
+  if (role === 'node --test') return;
+  if (role === 'vitest run') observeVitest(record);
+  else observe(role, record, start, clock, SETTLE_MS, POLL_MS);
+}
+
+// The process of the command, which runs no tests itself.
+function observeVitest(record) {
+  let threads = false;
+
+  require('./vitest.cjs').watchThreads(() => (threads = true));
+  process.on('exit', (code) => record({
+    type: 'end', role: 'vitest run', code, over: true, tests: 0, exit: 'natural', canary: true,
+    refused: threads ? 'vitest runs its tests in threads that it ends: use --pool=forks' : '',
+    asked: [], held: [], notes: [],
+  }));
 }
 
 // Commands that set NODE_OPTIONS themselves would have their children do without.
@@ -65,11 +81,14 @@ function roleOf(fs) {
     return 'node --test';
   if (/\/jest(-cli)?\/bin\/jest\.js$/.test(script)) return 'jest';
   if (/\/mocha\/(bin\/_?mocha(\.js)?|lib\/cli\/cli\.js)$/.test(script)) return 'mocha';
-  if (/\/vitest\/(vitest\.mjs|dist\/.*)$/.test(script)) return 'vitest';
+  if (/\/vitest\/(vitest\.mjs|dist\/cli\.js)$/.test(script)) return 'vitest run';
+  if (process.env.VITEST && process.send &&
+      /\/(vitest|tinypool)\/dist\/.*\/(process|forks|vmForks)\.js$/.test(script))
+    return 'vitest';
   return process.env.NODE_TEST_CONTEXT ? 'node:test' : 'plain';
 }
 
-function observe(role, record, clock, SETTLE_MS, POLL_MS) {
+function observe(role, record, start, clock, SETTLE_MS, POLL_MS) {
   const track = require('./track.cjs');
   const held = require('./held.cjs');
   const runners = require('./runners.cjs');
@@ -125,12 +144,30 @@ function observe(role, record, clock, SETTLE_MS, POLL_MS) {
   process.on('warning', (w) => {
     if (w.name !== 'MaxListenersExceededWarning') return;
     const by = frames(w)[0];
-    const kind = w.emitter && w.emitter.constructor ? w.emitter.constructor.name : 'emitter';
+    const emitter = w.emitter || w.target; // an EventTarget is a target
+    const kind = emitter && emitter.constructor ? emitter.constructor.name : 'emitter';
 
     notes.add(`listeners grow: ${w.count} of '${String(w.type)}' on one ${kind}` +
       (by ? `: ${by.function || 'function'} (${by.file}:${by.line})` : ''));
   });
 
+  if (role === 'vitest') {
+    require('./vitest.cjs').watchWorker({
+      clock,
+      settle: SETTLE_MS,
+      begin() {
+        reported = false;
+        start();
+      },
+      end(isEmpty, tests) {
+        empty = isEmpty;
+        ended = !isEmpty;
+        runners.end(tests);
+        report(0);
+      },
+    });
+    return;
+  }
   // Runs only while something else keeps the event loop turning.
   clock.setInterval(() => {
     const now = runners.look();

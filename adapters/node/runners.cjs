@@ -3,6 +3,7 @@
 //              below the root have finished
 //   Jest       the promise of runCLI() of @jest/core; test files run in this process
 //   mocha      the callback of Runner.run()
+//   vitest     each of its processes says so itself (vitest.cjs)
 //   plain      a script without a runner is over when its event loop is empty
 'use strict';
 
@@ -141,11 +142,16 @@ function begin(role) {
   process.env.EXITPATH_NODE_BELOW = '1';
 }
 
+function end(tests) {
+  state.tests = tests;
+  state.over = true;
+}
+
 // bin/mocha may start another node that runs the tests: it is one when it runs them.
 function setRole(role) {
   if (prepare[role]) prepare[role]();
-  if (role === 'jest' || role === 'node:test') begin(role);
+  if (role === 'jest' || role === 'node:test' || role === 'vitest') begin(role);
   if (role === 'node:test') state.started = false;
 }
 
-module.exports = { state, setRole, onTest, look };
+module.exports = { setRole, onTest, look, end };

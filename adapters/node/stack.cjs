@@ -64,7 +64,8 @@ function ownFunction(at) {
 }
 
 // Frames that say who created it: not node's own, nor those of the test runner.
-const RUNNER = /\/node_modules\/(?:jest-[^/]*|@jest\/[^/]*|jest|mocha|p-limit|graceful-fs)\//;
+const RUNNER = new RegExp('/node_modules/(?:jest-[^/]*|@jest/[^/]*|jest|mocha|p-limit|graceful-fs|' +
+  '@vitest/[^/]*|vitest|vite|vite-node|tinypool)/');
 
 function frames(at) {
   return allFrames(at)

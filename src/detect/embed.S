@@ -58,4 +58,10 @@ embed_node_track_start:
 	.incbin "@ADAPTERS@/node/track.cjs"
 embed_node_track_end:
 
+	.global embed_node_vitest_start
+	.global embed_node_vitest_end
+embed_node_vitest_start:
+	.incbin "@ADAPTERS@/node/vitest.cjs"
+embed_node_vitest_end:
+
 	.section .note.GNU-stack, "", %progbits

@@ -11,6 +11,7 @@ SYMBOLS(held)
 SYMBOLS(runners)
 SYMBOLS(stack)
 SYMBOLS(track)
+SYMBOLS(vitest)
 #undef SYMBOLS
 
 #define FILE_OF(name)                                                            \
@@ -18,6 +19,6 @@ SYMBOLS(track)
 #name ".cjs", embed_node_##name##_start, embed_node_##name##_end \
 	}
 const struct embed_file embed_node[] = {
-	FILE_OF(hook),	FILE_OF(held),	FILE_OF(runners),
-	FILE_OF(stack), FILE_OF(track), {NULL, NULL, NULL},
+	FILE_OF(hook),	FILE_OF(held),	 FILE_OF(runners),   FILE_OF(stack),
+	FILE_OF(track), FILE_OF(vitest), {NULL, NULL, NULL},
 };

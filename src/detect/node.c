@@ -10,7 +10,7 @@
  *   node:test  each file has a process of its own, and a report of its own
  *   Jest       test files run in the process of the command (--runInBand is added)
  *   mocha      as it is; --parallel is refused
- *   vitest     refused: its workers are killed
+ *   vitest     each process of --pool=forks; --pool=threads is refused
  *   scripts    observed when they end by themselves
  */
 #include "detect/detect.h"
@@ -143,7 +143,8 @@ static const char *node_canary(void)
 extern const struct detector detector_node;
 const struct detector detector_node = {
 	.name = "node",
-	.summary = "handles, timers, descriptors of node:test, Jest, mocha and scripts",
+	.summary = "handles, timers, descriptors of node:test, Jest, mocha, vitest and "
+		   "scripts",
 	.fits = node_command,
 	.install = "node 18 or newer",
 	.probe = node_probe,

@@ -12,6 +12,7 @@ static const char *const role_names[NODE_ROLES] = {
 	[NODE_JEST] = "jest",
 	[NODE_MOCHA] = "mocha",
 	[NODE_VITEST] = "vitest",
+	[NODE_VITEST_PARENT] = "vitest run",
 };
 
 const char *node_role_name(enum node_role r)

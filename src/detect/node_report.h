@@ -23,7 +23,8 @@ enum node_role {
 	NODE_TEST_PARENT, /* `node --test`, which starts a process for each file */
 	NODE_JEST,
 	NODE_MOCHA,
-	NODE_VITEST, /* not observed */
+	NODE_VITEST,	    /* a process that runs test files */
+	NODE_VITEST_PARENT, /* the command, which starts those */
 	NODE_ROLES,
 };
 const char *node_role_name(enum node_role r); /* "jest" */

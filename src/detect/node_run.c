@@ -256,7 +256,7 @@ static bool has_role(const struct collection *c, enum node_role role)
 
 static bool is_runner(enum node_role r)
 {
-	return r == NODE_TEST || r == NODE_JEST || r == NODE_MOCHA;
+	return r == NODE_TEST || r == NODE_JEST || r == NODE_MOCHA || r == NODE_VITEST;
 }
 
 static const struct node_process *parent_of(const struct collection *c,
@@ -283,7 +283,8 @@ static void judge_plain(struct collection *c)
 static void judge_runners(struct collection *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (is_runner(c->processes[i].role))
+		if (is_runner(c->processes[i].role) ||
+		    c->processes[i].role == NODE_VITEST_PARENT)
 			judge_process(c, &c->processes[i]);
 	if (!c->tests && c->probe->state == PROBE_COMPLETE)
 		probe_worsen(c->probe, PROBE_SILENT,
@@ -309,11 +310,7 @@ static void judge(struct collection *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		runner |= is_runner(c->processes[i].role);
-	if (has_role(c, NODE_VITEST))
-		probe_worsen(c->probe, PROBE_NOT_FITTING,
-			     xstrdup("vitest runs test files in workers that it kills: "
-				     "use --detector ledger"));
-	else if (runner || has_role(c, NODE_TEST_PARENT))
+	if (runner || has_role(c, NODE_TEST_PARENT) || has_role(c, NODE_VITEST_PARENT))
 		judge_runners(c);
 	else if (c->n)
 		judge_plain(c);

@@ -109,6 +109,10 @@ static void probe_of(const char *const *texts, struct run_result result,
 	assert_int_equal(d->collect(&run, &result, ret, NULL), 0);
 }
 
+#define REFUSED                                                                        \
+	"{\"type\":\"end\",\"role\":\"vitest run\",\"code\":0,\"over\":true,"          \
+	"\"tests\":0,\"exit\":\"natural\",\"canary\":true,\"asked\":[],\"held\":[],\"" \
+	"notes\":[],\"refused\":\"use --pool=forks\"}\n"
 #define GOOD END("jest", "true", "true", "natural", "1", "")
 
 static const struct {
@@ -137,7 +141,22 @@ static const struct {
 	 "no test",
 	 0},
 	{{START("node --test")}, PROBE_SILENT, "no test", 0},
-	{{START("vitest")}, PROBE_NOT_FITTING, "vitest", 0},
+	{{START("vitest run") END("vitest run", "true", "true", "natural", "0", ""),
+	  START("vitest") END("vitest", "true", "true", "natural", "1", "")},
+	 PROBE_COMPLETE,
+	 NULL,
+	 0},
+	{{START("vitest run") REFUSED}, PROBE_NOT_FITTING, "--pool=forks", 0},
+	{{START("vitest run") END("vitest run", "true", "true", "natural", "0", "")},
+	 PROBE_SILENT,
+	 "no test",
+	 0},
+	/* It was killed before its report. */
+	{{START("vitest run") END("vitest run", "true", "true", "natural", "0", ""),
+	  START("vitest")},
+	 PROBE_FORCED_EXIT,
+	 "a.test.js",
+	 0},
 	{{START("jest") "x\n"}, PROBE_UNPARSED, "something else", 0},
 	{{START("jest") END("jest", "true", "true", "ended", "1",
 			    HELD("server", "1", "2") "," HELD("server", "1", "9"))},
