@@ -44,6 +44,8 @@ static struct text receiver(const struct scan_function *fn, uint32_t call)
 {
 	uint32_t callee = source_child(fn->t, call, fn->lang->f_callee);
 
+	if (fn->lang->call_is_member)
+		return effect_text(fn->t, source_child(fn->t, call, fn->lang->f_object));
 	if (callee == SOURCE_NONE ||
 	    !source_has(&fn->lang->members, fn->t->nodes[callee].kind))
 		return (struct text){"", 0};

@@ -15,7 +15,22 @@ struct text effect_text(const struct source_tree *t, uint32_t node)
 struct text effect_callee(const struct scan_lang *lang, const struct source_tree *t,
 			  uint32_t call)
 {
-	return effect_text(t, source_child(t, call, lang->f_callee));
+	uint32_t callee = source_child(t, call, lang->f_callee);
+	struct text ret;
+
+	if (callee == SOURCE_NONE && lang->constructor_field)
+		callee = source_child(t, call, lang->f_constructor);
+	ret = effect_text(t, callee);
+	if (lang->call_is_member && callee != SOURCE_NONE &&
+	    source_child(t, call, lang->f_object) != SOURCE_NONE) {
+		ret.at = t->text + t->nodes[call].start;
+		ret.len = t->nodes[callee].end - t->nodes[call].start;
+	}
+	/* `new Map<K, V>()` */
+	for (size_t i = 0; i < ret.len; i++)
+		if (ret.at[i] == '<')
+			ret.len = i;
+	return ret;
 }
 
 /* ---- occurrences ---- */
@@ -85,10 +100,9 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 	return EFFECT_USED;
 }
 
-static enum effect method_of(const struct source_tree *t, uint32_t callee,
-			     const struct resource *r)
+static enum effect method_named(struct text callee, const struct resource *r)
 {
-	struct text last = text_last(effect_text(t, callee));
+	struct text last = text_last(callee);
 
 	if (r->pair && r->pair->sure)
 		return name_surely_releases(last) ? EFFECT_RELEASED : EFFECT_USED;
@@ -98,6 +112,12 @@ static enum effect method_of(const struct source_tree *t, uint32_t callee,
 			       text_among(last, "__exit__ __aexit__ wait communicate")
 		       ? EFFECT_RELEASED
 		       : EFFECT_USED;
+}
+
+static enum effect method_of(const struct source_tree *t, uint32_t callee,
+			     const struct resource *r)
+{
+	return method_named(effect_text(t, callee), r);
 }
 
 /* Is `n` the callee of the call? */
@@ -154,6 +174,9 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 				return EFFECT_USED;
 			part = true;
 			path = effect_text(t, p);
+		} else if (l->call_is_member && is_kind(t, p, &l->calls) &&
+			   t->nodes[n].field == l->f_object) {
+			return method_named(effect_callee(l, t, p), r);
 		} else if (is_kind(t, p, &l->calls)) {
 			if (!is_callee(l, t, p, n))
 				return EFFECT_USED;

@@ -2,9 +2,11 @@
 
 #include <pthread.h>
 
-extern struct scan_lang scan_python, scan_c, scan_cpp, scan_go;
+extern struct scan_lang scan_python, scan_c, scan_cpp, scan_go, scan_js, scan_ts,
+	scan_tsx, scan_java;
 
-static struct scan_lang *const langs[] = {&scan_python, &scan_c, &scan_cpp, &scan_go};
+static struct scan_lang *const langs[] = {&scan_python, &scan_c,  &scan_cpp, &scan_go,
+					  &scan_js,	&scan_ts, &scan_tsx, &scan_java};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void resolve(struct scan_lang *l)
@@ -40,6 +42,8 @@ static void resolve(struct scan_lang *l)
 	l->f_left = source_field(l->id, "left");
 	l->f_right = source_field(l->id, "right");
 	l->f_operator = source_field(l->id, "operator");
+	if (l->constructor_field)
+		l->f_constructor = source_field(l->id, l->constructor_field);
 	l->f_type = source_field(l->id, "type");
 	l->f_condition = source_field(l->id, "condition");
 	l->f_alternative = source_field(l->id, "alternative");

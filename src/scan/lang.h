@@ -43,10 +43,13 @@ struct scan_lang {
 	const char *and_tokens[2], *or_tokens[2], *not_tokens[2];
 	const char *binary_kinds, *not_kinds, *paren_kinds;
 	struct source_kinds binaries, nots, parens;
+	bool call_is_member;	       /* `o.m(x)` is one node with the object o (Java) */
+	const char *constructor_field; /* what a `new` makes; NULL: calls alone */
 	const char *callee_field, *arguments_field, *object_field, *member_field,
 		*operand_field; /* of a call, of a member access, of a `not` */
 	uint8_t f_body, f_name, f_callee, f_arguments, f_object, f_member, f_operand,
-		f_left, f_right, f_operator, f_type, f_condition, f_alternative;
+		f_left, f_right, f_operator, f_constructor, f_type, f_condition,
+		f_alternative;
 
 	void (*prepare)(void); /* resolves the kinds of its own file, once */
 	void (*lower)(struct flow_builder *b, uint32_t node);

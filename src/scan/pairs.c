@@ -75,6 +75,48 @@ static const struct scan_pair go[] = {
 	 .names = "t tx *Tx dbtx sqltx txn trx"},
 };
 
+static const struct scan_pair js[] = {
+	{.what = "file descriptor",
+	 .acquire = "fs.openSync openSync fs.promises.open fsp.open"},
+	{.what = "connection",
+	 .acquire =
+		 ".connect .getConnection .acquire .createQueryRunner .acquireConnection",
+	 .names = "client conn connection *Connection *Client queryRunner runner",
+	 .held_when_raised = true},
+};
+
+static const struct scan_pair java[] = {
+	{.what = "lock",
+	 .acquire = ".lock .lockInterruptibly",
+	 .release = "unlock",
+	 .lock = true,
+	 .held_when_raised = true},
+	{.what = "stream",
+	 .acquire =
+		 "FileInputStream FileOutputStream FileReader FileWriter "
+		 "RandomAccessFile "
+		 "ZipFile JarFile ZipInputStream ZipOutputStream JarInputStream "
+		 "JarOutputStream GZIPInputStream GZIPOutputStream BufferedReader "
+		 "BufferedWriter InputStreamReader OutputStreamWriter PrintWriter "
+		 "PrintStream Scanner DataInputStream DataOutputStream "
+		 "ObjectInputStream ObjectOutputStream BufferedInputStream "
+		 "BufferedOutputStream Socket ServerSocket DatagramSocket URLClassLoader "
+		 ".openStream .getInputStream .getOutputStream .newInputStream "
+		 ".newOutputStream .newBufferedReader .newBufferedWriter "
+		 ".getResourceAsStream .openInputStream .openOutputStream "
+		 ".openRawResource "
+		 ".newByteChannel .newDirectoryStream .tokenStream Formatter "
+		 "FileChannel.open",
+	 .held_when_raised = true},
+	{.what = "database object",
+	 .acquire = ".getConnection .prepareStatement .createStatement .executeQuery "
+		    ".prepareCall .rawQuery .query .openConnection .openSession",
+	 .names = "c conn con connection *Connection *Conn st stmt statement ps pstmt "
+		  "*Stmt "
+		  "*Statement rs resultSet *Rs result cursor *Cursor session *Session",
+	 .held_when_raised = true},
+};
+
 const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n)
 {
 	switch ((int)lang) {
@@ -85,6 +127,14 @@ const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n)
 	case LANG_CPP:
 		*ret_n = sizeof(c) / sizeof(*c);
 		return c;
+	case LANG_JAVASCRIPT:
+	case LANG_TYPESCRIPT:
+	case LANG_TSX:
+		*ret_n = sizeof(js) / sizeof(*js);
+		return js;
+	case LANG_JAVA:
+		*ret_n = sizeof(java) / sizeof(*java);
+		return java;
 	case LANG_GO:
 		*ret_n = sizeof(go) / sizeof(*go);
 		return go;

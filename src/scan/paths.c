@@ -347,7 +347,8 @@ static void acquire_called(const struct scan_function *fn, struct resources *r,
 	if (!pair)
 		return;
 	if (last.len < callee.len) {
-		uint32_t member = source_child(fn->t, n, l->f_callee);
+		uint32_t member =
+			l->call_is_member ? n : source_child(fn->t, n, l->f_callee);
 
 		name = effect_text(fn->t, source_child(fn->t, member, l->f_object));
 	} else {
