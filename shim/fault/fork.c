@@ -13,6 +13,7 @@
  */
 #include "fork.h"
 
+#include "abi/heap.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ static struct fault_map *map;
 static struct fault_outputs outputs; /* the run's standard output and error */
 static char directory[FORK_PATH];    /* where files of outputs are made */
 static int is_root, is_child;
+static struct fault_trial *child; /* … and its trial */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): of runtimes that may be there */
 extern char __asan_init[] __attribute__((weak));
@@ -323,11 +325,13 @@ int fault_fork(struct fault_trial *t)
 		return 0;
 	}
 	t->held = UINT32_MAX;
+	t->lost_blocks = t->held_blocks = UINT64_MAX;
 	t->fired = 1;
 	note_written(t);
 	pid = do_fork();
 	if (pid == 0) {
 		is_child = 1;
+		child = t;
 		if (begin_child(t) == 0)
 			return 1;
 		t->state = TRIAL_LEFT;
@@ -355,4 +359,18 @@ __attribute__((destructor)) static void note_held(void)
 	if (map && map->mode == FAULT_EXPLORE && is_root && !is_child)
 		map->held = fault_held(&map->names);
 	errno = saved;
+}
+
+/* At the exit of every process that has the heap library. */
+__attribute__((visibility("default"))) int HEAP_TELL(uint64_t lost, uint64_t held);
+int HEAP_TELL(uint64_t lost, uint64_t held)
+{
+	if (child) {
+		child->lost_blocks = lost;
+		child->held_blocks = held;
+	} else if (map && map->mode == FAULT_EXPLORE && is_root) {
+		map->lost_blocks = lost;
+		map->held_blocks = held;
+	}
+	return child != NULL;
 }

@@ -11,7 +11,6 @@
  */
 #include "heap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -40,8 +39,7 @@ struct work {
 	uint64_t pages[MAP_PAGES];
 	uintptr_t stack; /* where this thread's begins */
 	int pagemap, alone;
-	long memory; /* /proc/self/mem, where process_vm_readv() is refused; -1: not open
-		      */
+	long memory;	/* /proc/self/mem; -1: it cannot be opened */
 	uint32_t reach; /* what is found is marked so */
 };
 
@@ -137,22 +135,17 @@ static void look_at_words(struct work *w, const uintptr_t *words, size_t bytes)
 		look(w, words[i]);
 }
 
-/* The kernel copies: what is not there, or may not be read, is -1. */
+/* The kernel copies: what is not there, or may not be read, is -1. A process that is not
+ * dumpable has no /proc/self/mem, and sandboxes like to refuse process_vm_readv(). */
 static long copy(struct work *w, uintptr_t from, size_t n)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
 	struct iovec there = {(void *)from, n}, here = {w->piece, n};
-	long got = -1;
 
-	if (w->memory < 0)
-		got = syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1L,
-			      &there, 1L, 0L);
-	if (got < 0 && w->memory < 0 && errno != EFAULT)
-		w->memory = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem",
-				    O_RDONLY | O_CLOEXEC);
 	if (w->memory >= 0)
-		got = syscall(SYS_pread64, w->memory, w->piece, n, from);
-	return got;
+		return syscall(SYS_pread64, w->memory, w->piece, n, from);
+	return syscall(SYS_process_vm_readv, syscall(SYS_getpid), &here, 1L, &there, 1L,
+		       0L);
 }
 
 /* What can be read of it. Pieces shrink to pages where one cannot. */
@@ -438,7 +431,7 @@ void scan_all(struct scan *s, const void *stack)
 	w->stack = (uintptr_t)stack;
 	w->reach = REACH_HELD;
 	w->alone = one_task();
-	w->memory = -1;
+	w->memory = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	if (s->n) {
 		w->low = s->blocks[0].address;
 		w->high = s->blocks[s->n - 1].address + s->blocks[s->n - 1].size;

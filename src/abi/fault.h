@@ -91,6 +91,9 @@ struct fault_trial {
 	uint32_t held;	     /* descriptors above 2 at exit; UINT32_MAX: not counted */
 	uint32_t left;	     /* entries of TMPDIR at exit */
 	uint64_t names;	     /* of what is held: a sum of hashes */
+	/* Blocks at exit that nothing points to, and all, as the heap library counts
+	 * them; UINT64_MAX: it did not. */
+	uint64_t lost_blocks, held_blocks;
 };
 
 /* Of calls.def; struct fault_map holds bits 1 << class. */
@@ -128,6 +131,7 @@ struct fault_map {
 	uint64_t names; /* … */
 	uint32_t late;	/* children that were */
 	uint32_t pad;
+	uint64_t lost_blocks, held_blocks; /* as in fault_trial, of the run itself */
 	struct fault_module modules[FAULT_MODULES];
 	struct fault_point points[FAULT_POINTS];
 	struct fault_trial trials[FAULT_POINTS];

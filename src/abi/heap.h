@@ -12,6 +12,11 @@
 
 #define HEAP_ENV "EXITPATH_HEAP" /* the directory */
 
+/* Of shim/fault, where that is preloaded too; at exit the heap library tells it what it
+ * counted. Not 0: the process is a child that was forked at a point, and writes no
+ * record. */
+#define HEAP_TELL exitpath_fault_heap
+
 enum {
 	HEAP_MAGIC = 0x65706831, /* "eph1" */
 	HEAP_END = 0x656e6431,	 /* "end1" */

@@ -21,13 +21,10 @@ void fault_forked_release(struct fault_forked *f)
 
 /* ---- what to fork at ---- */
 
-/* The heap is looked at by a detector of its own, in the process that ends. */
+/* LeakSanitizer reports where a process ends; a forked child is not let write that. */
 static bool sees_more(const struct fault_seen *base)
 {
-	for (size_t i = 0; i < FAULT_PROBES; i++)
-		if (i != FAULT_PROBE_LEDGER && base->probe[i].state == PROBE_COMPLETE)
-			return true;
-	return false;
+	return base->probe[FAULT_PROBE_LSAN].state == PROBE_COMPLETE;
 }
 
 static size_t choose_keys(const struct fault_plan *plan, uint64_t *keys)
@@ -96,16 +93,32 @@ static bool read_child_output(const struct reading *r, const struct fault_trial 
 	return true;
 }
 
+static bool watches_heap(const struct reading *r)
+{
+	const struct fault_seen *base = r->fork->base;
+
+	return !sees_more(base) && base->probe[FAULT_PROBE_HEAP].state == PROBE_COMPLETE;
+}
+
+/* Nothing is lost. Where the run itself loses memory, a run of its own must tell. */
+static bool keeps_memory(const struct reading *r, const struct fault_trial *t)
+{
+	return !watches_heap(r) ||
+	       (t->lost_blocks == 0 && r->trials.held_blocks != UINT64_MAX);
+}
+
 /* What is held counts when it ends like the run without a fault; files always do. */
 static bool holds_nothing(const struct reading *r, const struct fault_trial *t,
 			  const struct fault_seen *seen)
 {
 	const struct run_result *base = &r->fork->base->run;
 
-	if (t->left)
+	if (t->left || !keeps_memory(r, t))
 		return false;
 	if (seen->run.end != base->end || seen->run.status != base->status)
 		return true;
+	if (watches_heap(r) && t->held_blocks > r->trials.held_blocks)
+		return false;
 	return t->held == 0 || (t->held != UINT32_MAX && t->held == r->trials.held &&
 				t->names == r->trials.names);
 }

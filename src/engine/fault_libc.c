@@ -108,18 +108,29 @@ static bool has_class(const struct explore *x, enum fault_class c)
 	return false;
 }
 
+static const struct probe *heap_probe(const struct explore *x)
+{
+	return &x->base.probe[x->session.without[FAULT_PROBE_LSAN] ? FAULT_PROBE_HEAP
+								   : FAULT_PROBE_LSAN];
+}
+
+/* In the first run both look on; from then on the one that fits. */
+static void choose_probes(struct explore *x)
+{
+	bool fits = x->base.probe[FAULT_PROBE_LSAN].state != PROBE_NOT_FITTING;
+
+	x->session.without[fits ? FAULT_PROBE_HEAP : FAULT_PROBE_LSAN] = true;
+}
+
 static void note_base(struct explore *x)
 {
 	struct strv *notes = &x->report->notes;
-	const struct probe *heap = &x->base.probe[0];
+	const struct probe *heap = heap_probe(x);
 
-	if (heap->state == PROBE_NOT_FITTING)
-		strv_add(notes, "memory that is lost is not seen: the program is built "
-				"without -fsanitize=address");
-	else if (heap->state != PROBE_COMPLETE)
+	if (heap->state != PROBE_COMPLETE)
 		strv_addf(notes, "memory that is lost is not seen: %s",
 			  heap->detail ? heap->detail : probe_state_name(heap->state));
-	if (heap->state != PROBE_NOT_FITTING && !has_class(x, FAULT_CLASS_MEMORY) &&
+	if (!x->session.without[FAULT_PROBE_LSAN] && !has_class(x, FAULT_CLASS_MEMORY) &&
 	    (x->opts->classes & 1u << FAULT_CLASS_MEMORY))
 		strv_add(notes,
 			 "no call of the class memory was seen: clang's static "
@@ -290,6 +301,7 @@ static int record(struct explore *x, struct err *err)
 		return -1;
 	if (!base_serves(x, &x->base))
 		return 0;
+	choose_probes(x);
 	make_plan(x);
 	if (!record_serves(x))
 		return 0;

@@ -21,7 +21,7 @@
 
 #define LIBRARY "exitpath-fault.so" /* shim/fault/decide.c knows the start of it */
 
-static const char *const probes[FAULT_PROBES] = {"lsan", "ledger"};
+static const char *const probes[FAULT_PROBES] = {"lsan", "heap", "ledger"};
 
 static int write_library(const char *path, struct err *err)
 {
@@ -211,8 +211,11 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 	if (s->opts->place)
 		spec->limits = s->opts->place->limits;
 	spec->timeout_ms = s->timeout_ms;
-	/* Forked children are judged by what the shim notes. */
-	for (size_t i = 0; i < FAULT_PROBES && request->mode != FAULT_EXPLORE; i++) {
+	for (size_t i = 0; i < FAULT_PROBES; i++) {
+		/* Forked children are judged by what the shim notes. */
+		if (s->without[i] ||
+		    (request->mode == FAULT_EXPLORE && i != FAULT_PROBE_HEAP))
+			continue;
 		r->detect[i] = (struct detect_run){
 			.dir = r->dir,
 			.tmpdir = r->tmpdir,

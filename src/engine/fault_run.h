@@ -24,6 +24,7 @@ struct fault_session {
 	struct sandbox views;
 	size_t next; /* number of the next run */
 	uint64_t timeout_ms;
+	bool without[FAULT_PROBES]; /* these have nothing to say */
 };
 
 int fault_session_open(struct fault_session *s, const struct fault_opts *opts,

@@ -114,15 +114,27 @@ static void judge_end(const struct fault_expect *e, const struct fault_seen *s,
 
 /* ---- what is held ---- */
 
-static uint64_t held_before(const struct fault_seen *base, size_t probe,
-			    const struct leak *l)
+/* What the run without the fault had of the same signature, or NULL. */
+static const struct leak *find_before(const struct fault_seen *base, size_t probe,
+				      const struct leak *l)
 {
 	const struct probe *p = &base->probe[probe];
 
 	for (size_t i = 0; i < p->nleaks; i++)
 		if (!strcmp(p->leaks[i].signature, l->signature))
-			return p->leaks[i].units[0];
-	return 0;
+			return &p->leaks[i];
+	return NULL;
+}
+
+/* More than without the fault. Memory that something points to may be kept on purpose:
+ * only where all of it is given back without the fault it ought to be with it. */
+static bool is_more(const struct fault_seen *base, size_t probe, const struct leak *l)
+{
+	const struct leak *before = find_before(base, probe, l);
+
+	if (l->resource == RESOURCE_REACHABLE)
+		return l->units[0] && before && before->released && !before->units[0];
+	return l->units[0] > (before ? before->units[0] : 0);
 }
 
 static enum fault_defect defect_of(const struct leak *l)
@@ -152,7 +164,7 @@ static void judge_held(const struct fault_expect *e, struct fault_seen *s,
 		for (size_t k = 0; p->state == PROBE_COMPLETE && k < p->nleaks; k++) {
 			struct leak *l = &p->leaks[k];
 
-			if (l->units[0] <= held_before(e->base, i, l) ||
+			if (!is_more(e->base, i, l) ||
 			    (e->removes && defect_of(l) == DEFECT_FILE) ||
 			    (!leak_lasting(l) && !ends_like_base(e, s)))
 				continue;

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-enum { FAULT_PROBE_HEAP, FAULT_PROBE_LEDGER, FAULT_PROBES }; /* LeakSanitizer, ledger */
+/* Of the heap the first of them that fits. */
+enum { FAULT_PROBE_LSAN, FAULT_PROBE_HEAP, FAULT_PROBE_LEDGER, FAULT_PROBES };
 
 /* What one run showed. */
 struct fault_seen {

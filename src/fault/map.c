@@ -41,6 +41,7 @@ static void fill_head(struct fault_map *head, const struct fault_request *r)
 	head->forever = r->forever;
 	head->deadline_ms = r->deadline_ms;
 	head->held = UINT32_MAX;
+	head->lost_blocks = head->held_blocks = UINT64_MAX;
 	if (r->scratch && strlen(r->scratch) < sizeof(head->scratch))
 		memcpy(head->scratch, r->scratch, strlen(r->scratch) + 1);
 }
@@ -177,6 +178,8 @@ int fault_trials_read(const char *path, struct fault_trials *ret, struct err *er
 		qsort(t.trials, t.n, sizeof(*t.trials), trial_by_key);
 	t.held = head->held;
 	t.names = head->names;
+	t.lost_blocks = head->lost_blocks;
+	t.held_blocks = head->held_blocks;
 	*ret = t;
 	t = (struct fault_trials){0};
 	return 0;

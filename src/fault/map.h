@@ -44,6 +44,7 @@ struct fault_trials {
 	size_t n;
 	uint32_t held; /* by the run itself when it ended; UINT32_MAX: unknown */
 	uint64_t names;
+	uint64_t lost_blocks, held_blocks; /* by the run itself; UINT64_MAX: unknown */
 };
 int fault_trials_read(const char *path, struct fault_trials *ret, struct err *err);
 const struct fault_trial *fault_trials_find(const struct fault_trials *t, uint64_t key);

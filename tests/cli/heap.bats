@@ -196,3 +196,26 @@ EOC
   ended 20 '"detector": "heap"' leak_here
   ! grep -q '"detector": "valgrind"' <<<"$output"
 }
+
+# fault_of STATUS PROGRAM FLAGS [REGEX…]: one of tests/programs without any instrumentation.
+fault_of() {
+  local expected=$1
+  cd "$BATS_TEST_TMPDIR"
+  gcc -g -O1 $3 -o t "$EXITPATH_ROOT/tests/programs/$2.c"
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json -- ./t
+  shift 3
+  ended "$expected" "$@"
+}
+
+@test "heap: fault, memory that a failed allocation loses" {
+  fault_of 20 fault_leak '' '"defect": "leak"' 'heap lost: 40 bytes' pair_init
+  ! grep -q 'not seen' <<<"$output"
+}
+@test "heap: fault, memory that is given back" { fault_of 0 fault_leak -DFIXED; }
+@test "heap: fault, memory that a global keeps though the program goes on" {
+  fault_of 20 fault_kept '' '"defect": "held"' 'reachable held at exit'
+}
+@test "heap: fault, memory that a global would keep is given back" { fault_of 0 fault_kept -DFIXED; }
+@test "heap: fault, a program with a sanitizer is left to that" {
+  fault_of 20 fault_leak '-fsanitize=address' '"defect": "leak"' 'heap lost: 40 bytes'
+}
