@@ -69,6 +69,12 @@ type exitpathRepeat struct {
 
 var exitpath exitpathState
 
+// Set by tickers.go, where that is there.
+var (
+	exitpathTickers      = func() string { return "" }
+	exitpathWatchTickers = func() {}
+)
+
 func init() {
 	dir := os.Getenv("EXITPATH_GO_DIR")
 	if dir == "" {
@@ -126,6 +132,7 @@ func (m *M) Run() (code int) {
 	exitpathWrite("run " + m.deps.ImportPath() + "\n")
 	exitpathFindModule(m.deps.ImportPath())
 	m.exitpathWrap()
+	exitpathWatchTickers()
 	level := -1
 	if exitpath.warmup == 0 {
 		exitpathWrite("start\n")
@@ -321,12 +328,12 @@ func exitpathSnapshot(level int, last bool) int {
 	stop, stopped := make(chan bool), make(chan bool)
 	go exitpathCanary(stop, stopped)
 	exitpathWait(0, time.Millisecond) // until it stands
-	exitpathWrite("held\n" + exitpathGoroutines() + exitpathDescriptors())
+	exitpathWrite("held\n" + exitpathGoroutines() + exitpathTickers() + exitpathDescriptors())
 	exitpathCollect()
 	if level >= 0 {
 		exitpathWait(level+1, exitpathSettleGC)
 	}
-	exitpathWrite("collected\n" + exitpathGoroutines() + exitpathDescriptors())
+	exitpathWrite("collected\n" + exitpathGoroutines() + exitpathTickers() + exitpathDescriptors())
 	close(stop)
 	<-stopped
 	exitpathWait(level, time.Millisecond)
@@ -428,13 +435,18 @@ func exitpathGroup(block string) string {
 			function = function[:at]
 		}
 		place, _, _ := strings.Cut(lines[i+1][1:], " +0x")
-		if exitpath.module != "" && strings.HasPrefix(place, exitpath.module+"/") {
-			place = exitpath.root + place[len(exitpath.module):]
-		}
-		b.WriteString(kind + function + "\t" + place + "\n")
+		b.WriteString(kind + function + "\t" + exitpathPlace(place) + "\n")
 		i++
 	}
 	return b.String()
+}
+
+// With -trimpath a file is known by its module.
+func exitpathPlace(file string) string {
+	if exitpath.module != "" && strings.HasPrefix(file, exitpath.module+"/") {
+		return exitpath.root + file[len(exitpath.module):]
+	}
+	return file
 }
 
 // All descriptors by what they are open on, sockets by their ends.

@@ -25,8 +25,20 @@ embed_heap_end:
 	.global embed_go_cycles_start
 	.global embed_go_cycles_end
 embed_go_cycles_start:
-	.incbin "@GO_CYCLES@"
+	.incbin "@ADAPTERS@/go/cycles.go"
 embed_go_cycles_end:
+
+	.global embed_go_tickers_start
+	.global embed_go_tickers_end
+embed_go_tickers_start:
+	.incbin "@ADAPTERS@/go/tickers.go"
+embed_go_tickers_end:
+
+	.global embed_go_time_start
+	.global embed_go_time_end
+embed_go_time_start:
+	.incbin "@ADAPTERS@/go/time.go"
+embed_go_time_end:
 
 	.global embed_node_hook_start
 	.global embed_node_hook_end

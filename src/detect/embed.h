@@ -11,6 +11,10 @@ extern const unsigned char embed_heap_start[]; /* shim/heap */
 extern const unsigned char embed_heap_end[];
 extern const unsigned char embed_go_cycles_start[]; /* adapters/go/cycles.go */
 extern const unsigned char embed_go_cycles_end[];
+extern const unsigned char embed_go_tickers_start[];
+extern const unsigned char embed_go_tickers_end[];
+extern const unsigned char embed_go_time_start[];
+extern const unsigned char embed_go_time_end[];
 extern const unsigned char embed_python_start[]; /* adapters/python, a zip file */
 extern const unsigned char embed_python_end[];
 

@@ -21,23 +21,15 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "detect/embed.h"
+#include "detect/go_overlay.h"
 #include "detect/go_run.h"
 #include "proc/proc.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 /* 1.16 has -overlay, 1.19 the runtime functions that the adapter needs. */
-enum { OLDEST_MINOR = 19, SOURCE_CAP = 4 << 20, CAPTURE_CAP = 64 << 10 };
-
-#define RUN_METHOD "\nfunc (m *M) Run() (code int) {"
-#define RENAMED "\nfunc (m *M) exitpathRun() (code int) {"
-/* In that method; without it, which example failed is not known. */
-#define EXAMPLES "= runExamples(m.deps.MatchString, m.examples)"
-#define OUR_EXAMPLES "= exitpathRunExamples(m.deps.MatchString, m.examples)"
+enum { OLDEST_MINOR = 19 };
 
 static int go_probe(char **ret_version, struct err *err)
 {
@@ -103,155 +95,7 @@ static bool go_fits(const struct strv *argv, const char *dir)
 	return go_test_command(argv);
 }
 
-/* --- the overlay ------------------------------------------------------------------ */
-
-/* The command's directory on this machine. */
-static char *machine_cwd(const struct detect_run *run, const char *cwd)
-{
-	size_t n = run->seen ? strlen(run->seen) : 0;
-
-	if (n && !strncmp(cwd, run->seen, n) && (cwd[n] == '/' || !cwd[n]))
-		return xasprintf("%s%s", run->checkout, cwd + n);
-	return xstrdup(cwd);
-}
-
-/* `go env NAME…` as the command would see it: a line each. */
-static int go_env(const struct detect_run *run, const struct run_spec *spec,
-		  struct buf *ret, struct err *err)
-{
-	CLEANUP_FREE char *cwd = machine_cwd(run, spec->cwd);
-	CLEANUP_FREE char *go = find_program("go");
-	char *argv[] = {go,
-			(char[]){"env"},
-			(char[]){"GOROOT"},
-			(char[]){"GOVERSION"},
-			(char[]){"GOFLAGS"},
-			NULL};
-
-	if (!go)
-		return err_set(err, ERR_ENVIRONMENT, "go is not installed");
-	return proc_capture(argv,
-			    &(struct capture_opts){
-				    .cwd = cwd,
-				    .env = spec->env.v,
-				    .cap = CAPTURE_CAP,
-			    },
-			    ret, NULL, err);
-}
-
-/* GOROOT/src/testing/testing.go with its Run renamed, as DIR/testing.go. */
-static int rename_run(const char *testing, const char *version, const char *to,
-		      struct err *err)
-{
-	CLEANUP(buf) struct buf text = {0}, out = {0};
-	const char *at, *examples;
-
-	if (read_file(testing, SOURCE_CAP, &text, err) < 0)
-		return -1;
-	at = strstr(buf_str(&text), RUN_METHOD);
-	if (!at || strstr(at + 1, RUN_METHOD))
-		return err_set(err, ERR_ENVIRONMENT,
-			       "the package testing of %s is not as expected: %s has no "
-			       "func (m *M) Run() (code int)",
-			       version, testing);
-	buf_add(&out, text.data, (size_t)(at - text.data));
-	buf_adds(&out, RENAMED);
-	at += strlen(RUN_METHOD);
-	examples = strstr(at, EXAMPLES);
-	if (examples) {
-		buf_add(&out, at, (size_t)(examples - at));
-		buf_adds(&out, OUR_EXAMPLES);
-		at = examples + strlen(EXAMPLES);
-	}
-	buf_adds(&out, at);
-	return write_file(to, out.data, out.len, err);
-}
-
-/* The file of the last -overlay in GOFLAGS, or NULL. The caller frees. */
-static char *overlay_of(const char *flags)
-{
-	const char *found = NULL;
-	size_t n;
-
-	for (const char *s = flags; *s; s += n + strspn(s + n, " ")) {
-		const char *name = s + (s[0] == '-' && s[1] == '-');
-
-		n = strcspn(s, " ");
-		if (!strncmp(name, "-overlay=", 9))
-			found = name + 9;
-	}
-	return found ? xstrndup(found, strcspn(found, " ")) : NULL;
-}
-
-/* The user's own overlay, with ours added. */
-static int write_overlay(const char *path, const char *theirs, const char *testing,
-			 const char *dir, struct err *err)
-{
-	CLEANUP(buf) struct buf text = {0};
-	CLEANUP_JSON json_t *all = NULL;
-	CLEANUP_FREE char *out = NULL, *renamed = path_join(dir, "testing.go"),
-			  *cycles = path_join(dir, "cycles.go"),
-			  *added =
-				  xasprintf("%.*sexitpath.go",
-					    (int)(path_base(testing) - testing), testing);
-	json_t *replace;
-
-	if (theirs) {
-		if (read_file(theirs, SOURCE_CAP, &text, err) < 0)
-			return err_prefix(err, "-overlay in GOFLAGS");
-		all = json_parse(buf_str(&text), text.len, theirs, err);
-		if (!all)
-			return -1;
-	} else {
-		all = json_object();
-	}
-	if (!json_is_object(json_object_get(all, "Replace")))
-		json_object_set_new(all, "Replace", json_object());
-	replace = json_object_get(all, "Replace");
-	json_put(replace, testing, renamed);
-	json_put(replace, added, cycles);
-	out = json_pretty(all);
-	return write_file(path, out, strlen(out), err);
-}
-
-static const char *line_of(const char *text, unsigned i, char **ret)
-{
-	for (; i && *text; i--)
-		text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
-	return *ret = xstrndup(text, strcspn(text, "\n"));
-}
-
-static int make_overlay(const struct detect_run *run, const char *dir,
-			struct run_spec *spec, struct err *err)
-{
-	CLEANUP(buf) struct buf env = {0};
-	CLEANUP_FREE char *root = NULL, *version = NULL, *flags = NULL, *theirs = NULL;
-	CLEANUP_FREE char *testing = NULL, *renamed = path_join(dir, "testing.go"),
-			  *cycles = path_join(dir, "cycles.go"),
-			  *overlay = path_join(dir, "overlay.json"), *all = NULL;
-	const char *given = env_get(&spec->env, "GOFLAGS");
-
-	if (go_env(run, spec, &env, err) < 0)
-		return -1;
-	line_of(buf_str(&env), 0, &root);
-	line_of(buf_str(&env), 1, &version);
-	line_of(buf_str(&env), 2, &flags);
-	testing = path_join(root, "src/testing/testing.go");
-	theirs = overlay_of(flags);
-	if (rename_run(testing, version, renamed, err) < 0 ||
-	    write_file(cycles, embed_go_cycles_start,
-		       (size_t)(embed_go_cycles_end - embed_go_cycles_start), err) < 0 ||
-	    write_overlay(overlay, theirs, testing, dir, err) < 0)
-		return -1;
-	if (given)
-		env_set(&spec->env, "EXITPATH_GO_GOFLAGS", given);
-	/* -count: no result of an earlier run. -timeout: it would be that of all cycles
-	 * together; the contract's holds. */
-	all = xasprintf("-count=1 -timeout=0 %s%s-overlay=%s", flags, *flags ? " " : "",
-			overlay);
-	env_set(&spec->env, "GOFLAGS", all);
-	return 0;
-}
+/* --- the run ---------------------------------------------------------------------- */
 
 static void set_count(struct run_spec *spec, const char *name, unsigned n)
 {
@@ -273,7 +117,7 @@ static int go_prepare(struct detect_run *run, struct run_spec *spec, struct err 
 		run->cycles = 1; /* the canary's */
 	state->left = run->warmup + run->cycles;
 	/* The command says the same on its own, where its error belongs to a revision. */
-	if (make_overlay(run, dir, spec, &why) < 0)
+	if (go_overlay_make(run, dir, spec, &why) < 0)
 		state->refused = xstrdup(why.message);
 	env_set(&spec->env, "EXITPATH_GO_DIR", dir);
 	set_count(spec, "EXITPATH_GO_WARMUP", run->warmup);

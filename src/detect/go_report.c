@@ -20,6 +20,7 @@ struct parser {
 	bool canary_goroutine, canary_fd;
 	/* The goroutine that is being read. */
 	uint64_t count;
+	enum resource resource; /* it may be a ticker */
 	char *state;
 	struct raw_stack stack;
 	char *entry, *creator;
@@ -130,6 +131,25 @@ static void add_function(struct buf *b, const char *function)
  * A goroutine is known by what it runs and by who started it: where it stands changes
  * with the moment.
  */
+static void key_of_goroutine(struct buf *b, const char *entry, const char *creator)
+{
+	add_function(b, entry ? entry : "?");
+	buf_addc(b, '<');
+	add_function(b, creator ? creator : "?");
+}
+
+/* time.Tick calls time.NewTicker. */
+static void key_of_ticker(struct buf *b, const struct raw_stack *s)
+{
+	size_t i = 0;
+
+	while (i + 1 < s->n && !strncmp(s->frames[i].function, "time.", 5))
+		i++;
+	add_function(b, s->n ? s->frames[i].function : "?");
+	buf_addc(b, '<');
+	add_function(b, i + 1 < s->n ? s->frames[i + 1].function : "?");
+}
+
 static void end_goroutine(struct parser *p)
 {
 	CLEANUP(buf) struct buf key = {0};
@@ -140,10 +160,11 @@ static void end_goroutine(struct parser *p)
 	if (p->entry && !strcmp(p->entry, CANARY_ENTRY)) {
 		p->canary_goroutine = true;
 	} else if (p->entry || p->creator) {
-		add_function(&key, p->entry ? p->entry : "?");
-		buf_addc(&key, '<');
-		add_function(&key, p->creator ? p->creator : "?");
-		h = count(p, RESOURCE_GOROUTINE, buf_detach(&key), p->count);
+		if (p->resource == RESOURCE_TIMER)
+			key_of_ticker(&key, &p->stack);
+		else
+			key_of_goroutine(&key, p->entry, p->creator);
+		h = count(p, p->resource, buf_detach(&key), p->count);
 		if (h && !h->what) {
 			h->what = TAKE_PTR(p->state);
 			h->stack = p->stack;
@@ -157,8 +178,10 @@ static void end_goroutine(struct parser *p)
 	p->stack = (struct raw_stack){0};
 }
 
-static void begin_goroutine(struct parser *p, const char *text, const char *line)
+static void begin_goroutine(struct parser *p, enum resource resource, const char *text,
+			    const char *line)
 {
+	p->resource = resource;
 	if (!number(&text, &p->count) || !p->count)
 		fault(p, "no count", line);
 	else
@@ -262,7 +285,10 @@ static void parse_held(struct parser *p, const char *line)
 		fault(p, "unknown line", line);
 	} else if ((rest = after(line, "goroutine"))) {
 		end_goroutine(p);
-		begin_goroutine(p, rest, line);
+		begin_goroutine(p, RESOURCE_GOROUTINE, rest, line);
+	} else if ((rest = after(line, "ticker"))) {
+		end_goroutine(p);
+		begin_goroutine(p, RESOURCE_TIMER, rest, line);
 	} else if ((rest = after(line, "frame"))) {
 		add_frame(p, rest, false);
 	} else if ((rest = after(line, "created"))) {
@@ -384,7 +410,7 @@ uint64_t go_held_added(const struct go_report *r, const struct go_held *h, size_
 {
 	uint64_t added = k ? staying(r, h, k) - staying(r, h, k - 1) : 0;
 
-	if (h->resource != RESOURCE_GOROUTINE)
+	if (h->resource != RESOURCE_GOROUTINE && h->resource != RESOURCE_TIMER)
 		added += go_held_released(h, k);
 	return added;
 }

@@ -13,6 +13,8 @@
  *	goroutine COUNT STATE
  *	frame FUNCTION\tFILE:LINE     innermost first
  *	created FUNCTION\tFILE:LINE   the go statement
+ *	ticker COUNT STATE            not stopped, and not collected; its frames follow,
+ *				      from the caller of time.NewTicker on
  *	fd TARGET
  *	socket NAME
  *	collected                     … and after it, in the same form
@@ -42,8 +44,9 @@ enum {
 /* One signature in all snapshots. */
 struct go_held {
 	enum resource resource;
-	char *key;  /* goroutine: "ENTRY<CREATOR"; else the target, normalised */
-	char *what; /* state of the goroutine, or target as it was */
+	char *key;  /* goroutine: "ENTRY<CREATOR", ticker: "FUNCTION<CALLER"; else the
+		       target, normalised */
+	char *what; /* state of the goroutine, "ticker", or target as it was */
 	struct raw_stack stack;	    /* of the first one seen */
 	uint64_t *held, *collected; /* of each cycle; start is a cycle */
 	size_t ncycles;		    /* of the arrays; zero beyond */

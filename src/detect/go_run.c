@@ -344,8 +344,9 @@ static void add_leak(struct collection *c, const struct go_report *r,
 
 	l->growth = true;
 	l->process = xstrdup(r->binary ? path_base(r->binary) : "?");
-	if (h->resource == RESOURCE_GOROUTINE) {
-		l->signature = xasprintf("goroutine|%s|%s", l->process, h->key);
+	if (h->resource == RESOURCE_GOROUTINE || h->resource == RESOURCE_TIMER) {
+		l->signature = xasprintf("%s|%s|%s", resource_name(h->resource),
+					 l->process, h->key);
 		l->what = xstrdup(h->what);
 		fill_frames(l, h, &c->root);
 		return;
@@ -365,9 +366,8 @@ static void add_note(struct collection *c, const struct go_held *h, size_t growi
 	if (c->probe->notes.n >= NOTES_MAX)
 		return;
 	text = xasprintf("%s %s: more after %zu of %u cycles, no growth",
-			 resource_name(h->resource),
-			 h->resource == RESOURCE_GOROUTINE ? h->key : h->what, growing,
-			 c->run->cycles);
+			 resource_name(h->resource), h->stack.n ? h->key : h->what,
+			 growing, c->run->cycles);
 	probe_note(c->probe, text);
 }
 

@@ -245,6 +245,23 @@ X
   gate 20 '"socket"' -- go test ./...
 }
 
+# The module says go 1.18: the collector takes no ticker that runs.
+@test "go: a ticker that is not stopped" {
+  internal 'x := time.NewTicker(time.Hour); x.Reset(time.Minute); x.Stop()' time
+  base && sed -i 's/; x.Stop()//' x_test.go && candidate
+  gate 20 '"timer"' 'ticker.*m.TestX \(x_test.go:11\)' -- go test ./...
+  sed -i 's/.*x := .*/\t_ = time.Tick(time.Hour)/' x_test.go && commit_all tick && git tag -f candidate
+  gate 20 '"timer"' 'ticker.*m.TestX \(x_test.go:11\)' -- go test ./...
+}
+
+@test "go: a ticker that the collector takes is none, one that is kept is" {
+  printf 'module example.com/m\n\ngo 1.23\n' >go.mod
+  OUTER='var all []*time.Ticker' internal 'x := time.NewTicker(time.Hour); _ = x' time
+  base && sed -i 's/_ = x/all = append(all, x)/' x_test.go && candidate
+  gate 20 '"timer"' 'ticker.*m.TestX \(x_test.go:[0-9]+\)' -- go test ./...
+  CANDIDATE=base gate 0 -- go test ./...
+}
+
 @test "go: a goroutine that ends late is none" {
   internal 'go time.Sleep(300 * time.Millisecond)' time
   base && candidate
