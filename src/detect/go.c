@@ -1,6 +1,6 @@
 /*
- * Go: goroutines, descriptors and sockets that each pass over the tests of a package
- * leaves behind.
+ * Go: goroutines, tickers, descriptors and sockets that each pass over the tests of a
+ * package leaves behind.
  *
  * All cycles of a package pass in one test binary. `go test` compiles the binary from the
  * package testing of the standard library, and `-overlay` lets it take that package from
@@ -138,7 +138,8 @@ static const char *go_canary(void)
 extern const struct detector detector_go;
 const struct detector detector_go = {
 	.name = "go",
-	.summary = "goroutines, descriptors and sockets of `go test`, cycle by cycle",
+	.summary = "goroutines, tickers, descriptors and sockets of `go test`, cycle by "
+		   "cycle",
 	.wraps = true,
 	.inside = true,
 	.fits = go_fits,

@@ -131,6 +131,30 @@ static void test_void(void **state)
 	assert_string_equal(r.unsteady.v[0], "TestB/c d");
 }
 
+static void test_ticker(void **state)
+{
+	CLEANUP(go_report) struct go_report r = {0};
+
+	(void)state;
+	parse(HEAD "cycle 1 0\n" SNAP("") "cycle 1 0\nheld\n" CANARY
+					  "ticker 2 ticker\nframe "
+					  "time.Tick\t/t.go:1\nframe w.F.func1\t/w.go:3\n"
+					  "frame w.G\t/w.go:9\nticker 1 ticker\nframe "
+					  "w.H\t/w.go:3\n" PLANTED "collected\n" CANARY
+					  "ticker 2 ticker\nframe "
+					  "time.Tick\t/t.go:1\nframe w.F.func1\t/w.go:3\n"
+					  "frame w.G\t/w.go:9\n" PLANTED "end\ndone\n",
+	      &r);
+	assert_null(r.fault);
+	assert_int_equal(r.nhelds, 2);
+	assert_int_equal(r.helds[0].resource, RESOURCE_TIMER);
+	assert_string_equal(r.helds[0].key, "w.F.func<w.G");
+	assert_int_equal(go_held_added(&r, &r.helds[0], 1), 2);
+	assert_string_equal(r.helds[1].key, "w.H<?");
+	assert_int_equal(go_held_added(&r, &r.helds[1], 1), 0); /* collected */
+	assert_true(r.cycles[1].canary);
+}
+
 /* Keys of goroutines: closures by what they stand in, not by number. */
 static const struct {
 	const char *function, *key;
@@ -312,7 +336,7 @@ int main(void)
 		HARNESS_TEST(test_released), HARNESS_TEST(test_names),
 		HARNESS_TEST(test_broken),   HARNESS_TEST(test_canary),
 		HARNESS_TEST(test_commands), HARNESS_TEST(test_outputs),
-		HARNESS_TEST(test_void),
+		HARNESS_TEST(test_void),     HARNESS_TEST(test_ticker),
 	};
 
 	return HARNESS_RUN(tests);
