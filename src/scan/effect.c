@@ -92,6 +92,8 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return EFFECT_USED;
 	if (part)
 		return EFFECT_USED;
+	if (r->closed_here)
+		return EFFECT_USED;
 	if (name_keeps(last) ||
 	    (l->classes && last.len && isupper((unsigned char)last.at[0])))
 		return EFFECT_ESCAPED;

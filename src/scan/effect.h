@@ -16,7 +16,9 @@ struct resource {
 	struct text error; /* set with it: not acquired when it says so; len 0: none */
 	struct text alias[MAX_ALIASES]; /* other names of it in this function */
 	unsigned naliases;
-	bool by_address; /* filled in: open_it(&f) */
+	bool closed_here; /* the function itself releases it: whom it is given to does not
+			   */
+	bool by_address;  /* filled in: open_it(&f) */
 };
 
 /* In the order of what outweighs what. */

@@ -36,8 +36,9 @@ struct scan_lang {
 	struct source_kinds raising, ifs, jumps, gotos, blocks, finallys, handlers, tries;
 	const char *declaration_kinds; /* a local is declared in one; "": by assignment */
 	struct source_kinds declarations;
-	bool classes;	       /* a call of an upper case name makes an object */
-	bool part_is_own;      /* free(p->name) does not release p (C) */
+	bool classes;	  /* a call of an upper case name makes an object */
+	bool closeable;	  /* what has a close() is to be closed whatever happens (Java) */
+	bool part_is_own; /* free(p->name) does not release p (C) */
 	bool part_is_resource; /* return resp.Body hands resp on (Go) */
 	/* Boolean operators are taken apart where they are tests. */
 	const char *and_tokens[2], *or_tokens[2], *not_tokens[2];

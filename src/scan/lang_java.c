@@ -323,6 +323,7 @@ struct scan_lang scan_java = {
 	.member_field = "field",
 	.operand_field = "operand",
 	.call_is_member = true,
+	.closeable = true,
 	.prepare = prepare,
 	.lower = lower,
 	.handler = handler,

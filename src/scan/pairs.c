@@ -108,6 +108,10 @@ static const struct scan_pair java[] = {
 		 ".newByteChannel .newDirectoryStream .tokenStream Formatter "
 		 "FileChannel.open",
 	 .held_when_raised = true},
+	{.what = "stream",
+	 .acquire = ".getInputStream .getOutputStream .getReader .getWriter",
+	 .derived = true,
+	 .held_when_raised = true},
 	{.what = "database object",
 	 .acquire = ".getConnection .prepareStatement .createStatement .executeQuery "
 		    ".prepareCall .rawQuery .query .openConnection .openSession",

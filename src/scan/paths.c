@@ -760,6 +760,29 @@ static bool uses_labels(const struct scan_function *fn)
 	return false;
 }
 
+/* `new DataInputStream(in)`, `socket.getInputStream()`: closing what it is made of is
+ * enough. */
+static bool is_derived(const struct scan_function *fn, const struct resource *r)
+{
+	const struct scan_lang *l = fn->lang;
+	uint32_t target, value, call, arguments, first;
+
+	if (r->pair->derived)
+		return true;
+	if (!l->closeable || !l->assign(fn->t, r->node, &target, &value))
+		return false;
+	call = call_of(l, fn->t, value);
+	arguments =
+		call == SOURCE_NONE ? call : source_child(fn->t, call, l->f_arguments);
+	first = arguments == SOURCE_NONE ? arguments
+					 : source_named_child(fn->t, arguments, 0);
+	return first != SOURCE_NONE &&
+	       text_among(text_last(effect_callee(l, fn->t, call)),
+			  "*Stream *Reader *Writer Scanner") &&
+	       !text_among(text_last(effect_callee(l, fn->t, call)), "File*") &&
+	       !source_has(&l->calls, fn->t->nodes[first].kind);
+}
+
 static void report_explicit(const struct search *s, struct scan_findings *out)
 {
 	const struct scan_function *fn = s->fn;
@@ -770,7 +793,7 @@ static void report_explicit(const struct search *s, struct scan_findings *out)
 	bool body = r->pair && r->pair->body;
 	struct scan_finding *f;
 
-	if (never && (!r->pair || r->pair->lock))
+	if (never && (!r->pair || r->pair->lock || is_derived(fn, r)))
 		return;
 	if (never)
 		f = begin(fn, out, body ? "body-not-closed" : "never-released",
@@ -800,7 +823,7 @@ static void report_implicit(const struct search *s, struct scan_findings *out)
 		f = begin(fn, out, "cleanup-skipped", SHAPE_DEPENDENT_CLEANUP, op->node);
 		f->message = xasprintf("when this raises, the %s `%.*s` is not released",
 				       what_of(r), (int)r->name.len, r->name.at);
-	} else if (r->pair && r->pair->held_when_raised) {
+	} else if (r->pair ? r->pair->held_when_raised : fn->lang->closeable) {
 		f = begin(fn, out, "release-not-protected", SHAPE_UNPROTECTED, op->node);
 		f->message = xasprintf("when this raises, the %s `%.*s` stays held",
 				       what_of(r), (int)r->name.len, r->name.at);
@@ -848,6 +871,8 @@ void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
 		struct search s = {.fn = fn, .r = &r.v[i], .acquire_op = r.op[i]};
 
 		add_aliases(fn, &r.v[i]);
+		r.v[i].closed_here =
+			fn->lang->closeable && is_released(fn, r.v[i].name, r.v[i].name);
 		report_early_defer(fn, &r.v[i], r.op[i], out);
 		search(&s, r.block[i]);
 		if (s.has_explicit)
