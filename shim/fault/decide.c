@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,11 +29,12 @@ enum { SLOTS = 1 << 16 };
 
 /* Of this process; a fork inherits them. Races cost a count, never a wrong key. */
 struct slot {
-	uint64_t glance; /* 0: free */
-	uint64_t key;	 /* of the last walk; 0: never a point */
-	uint32_t point;	 /* index in the map plus 1 */
-	uint32_t trial;	 /* … of FAULT_EXPLORE */
+	uint64_t glance;		/* 0: free */
+	uint64_t key;			/* of the last walk; 0: never a point */
+	uint32_t point[FAULT_VARIANTS]; /* index in the map plus 1; 0: none */
+	uint32_t trial[FAULT_VARIANTS]; /* … of FAULT_EXPLORE */
 	uint32_t count;
+	uint32_t asked; /* bits: these have map->key */
 };
 
 static struct slot slots[SLOTS];
@@ -56,9 +58,21 @@ static const uint8_t must_be_reported[] = {
 #undef CALL
 };
 
-#define E(first, ...) first
+#define NONE 0
+#define INTERRUPT 1 << FAULT_EINTR
+#define PARTLY(n) 1 << FAULT_EINTR | 1 << FAULT_SHORT
+static const uint8_t variants[] = {
+#define CALL(name, class, type, parameters, arguments, failure, errnos, reported, how, \
+	     subject, variants)                                                        \
+	(variants) | 1 << FAULT_FAIL,
+#include "abi/calls.def"
+#undef CALL
+};
+
+#define FIRST_E(first, ...) first
 static const int first_errno[] = {
-#define CALL(name, class, type, parameters, arguments, failure, errnos, ...) errnos,
+#define CALL(name, class, type, parameters, arguments, failure, errnos, ...) \
+	FIRST_##errnos,
 #include "abi/calls.def"
 #undef CALL
 };
@@ -142,6 +156,28 @@ static int fd_of(const struct subject *s)
 	return -1;
 }
 
+static const char *path_of(const struct subject *s)
+{
+	if (s->kind == SUBJECT_PREPARED)
+		return fault_statement(s->prepared);
+	return s->kind == SUBJECT_PATH || s->kind == SUBJECT_STATEMENT ? s->path : NULL;
+}
+
+/* Does the statement change what others see? */
+static int changes(const char *sql)
+{
+	static const char *const not [] = {"select",  "begin",	"rollback", "pragma",
+					   "explain", "show",	"set",	    "savepoint",
+					   "listen",  "attach", "declare",  "fetch"};
+
+	while (sql && (*sql == ' ' || *sql == '\n' || *sql == '\t'))
+		sql++;
+	for (size_t i = 0; sql && i < sizeof(not ) / sizeof(*not ); i++)
+		if (!strncasecmp(sql, not [i], strlen(not [i])))
+			return 0;
+	return sql != NULL;
+}
+
 /* Is what the call works on a file that is being written? Standard output and error
  * belong to whoever reads them. */
 static int is_written(const struct subject *s)
@@ -152,6 +188,8 @@ static int is_written(const struct subject *s)
 
 	if (s->kind == SUBJECT_PATH)
 		return 1;
+	if (s->kind == SUBJECT_STATEMENT || s->kind == SUBJECT_PREPARED)
+		return changes(path_of(s));
 	if (s->kind == SUBJECT_STREAM && (s->stream == stdout || s->stream == stderr))
 		return 0;
 	if (fd < 0 || fd == 1 || fd == 2 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
@@ -160,18 +198,19 @@ static int is_written(const struct subject *s)
 	return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-static void fill(struct fault_point *p, uint32_t call, const struct subject *s,
-		 const uintptr_t *stack, uint32_t n)
+static void fill(struct fault_point *p, uint32_t call, uint32_t variant,
+		 const struct subject *s, const uintptr_t *stack, uint32_t n)
 {
 	char text[sizeof(p->argument)] = "";
 
-	if (s->kind == SUBJECT_PATH && s->path)
-		strncpy(text, s->path, sizeof(text) - 1);
+	if (path_of(s))
+		strncpy(text, path_of(s), sizeof(text) - 1);
 	else if (fd_of(s) >= 0)
 		describe_fd(text, sizeof(text), fd_of(s));
 	for (size_t i = 0; i < sizeof(text) && text[i]; i++)
 		p->argument[i] = text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?';
 	p->call = call;
+	p->variant = (uint16_t)variant;
 	p->pid = (int32_t)syscall(SYS_getpid);
 	p->flags = fault_unsafe() |
 		   (must_be_reported[call] && is_written(s) ? FAULT_WRITTEN : 0u);
@@ -182,12 +221,12 @@ static void fill(struct fault_point *p, uint32_t call, const struct subject *s,
 		if (fault_module_of(stack[i], path, &p->frames[i].offset))
 			p->frames[i].module = module_index(path);
 	}
-	__atomic_store_n(&p->nframes, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->nframes, (uint16_t)n, __ATOMIC_RELEASE);
 }
 
 /* The row of the key plus 1, or 0 when there is no room. */
-static uint32_t point_of(uint64_t key, uint32_t call, const struct subject *s,
-			 const uintptr_t *stack, uint32_t n)
+static uint32_t point_of(uint64_t key, uint32_t call, uint32_t variant,
+			 const struct subject *s, const uintptr_t *stack, uint32_t n)
 {
 	for (uint32_t i = 0; i < FAULT_POINTS; i++) {
 		uint32_t at = (uint32_t)((key + i) % FAULT_POINTS);
@@ -197,7 +236,7 @@ static uint32_t point_of(uint64_t key, uint32_t call, const struct subject *s,
 		if (__atomic_compare_exchange_n(&p->key, &was, key, 0, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
 			__atomic_fetch_add(&map->npoints, 1, __ATOMIC_RELAXED);
-			fill(p, call, s, stack, n);
+			fill(p, call, variant, s, stack, n);
 			return at + 1;
 		}
 		if (was == key)
@@ -238,6 +277,13 @@ static struct slot *slot_of(uint64_t glance)
 	return NULL;
 }
 
+/* What a library of a database calls within itself: it would not know its own state. */
+static int of_database(const char *path)
+{
+	return !strncmp(file_name(path), "libpq.", 6) ||
+	       !strncmp(file_name(path), "libsqlite3", 10);
+}
+
 static uint64_t key_of(uint32_t call, const uintptr_t *stack, uint32_t n)
 {
 	uint64_t h = mix(1, call), offset;
@@ -246,29 +292,75 @@ static uint64_t key_of(uint32_t call, const uintptr_t *stack, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (!fault_module_of(stack[i], path, &offset))
 			continue;
-		if (i == 0 && of_runtime(path))
+		if (i == 0 &&
+		    (of_runtime(path) ||
+		     (classes[call] == FAULT_CLASS_DATABASE && of_database(path))))
 			return 0;
 		h = mix(mix_text(h, file_name(path)), offset);
 	}
 	return h ? h : 1;
 }
 
+/* A key of its own for each way to fail. */
+static uint64_t key_with(uint64_t key, uint32_t variant)
+{
+	uint64_t h = variant ? mix(key, variant) : key;
+
+	return h ? h : 1;
+}
+
+/* Nothing interrupts what does not wait. */
+static int may_wait(const struct subject *s)
+{
+	struct stat st;
+
+	return s->kind != SUBJECT_FD || fstat(s->fd, &st) < 0 || !S_ISREG(st.st_mode);
+}
+
+/* Is it possible for this call? A short read of one byte is none. */
+static int may_be(uint32_t call, uint32_t variant, const struct subject *s)
+{
+	return (variants[call] >> variant & 1) && (variant != FAULT_SHORT || s->partly) &&
+	       (variant != FAULT_EINTR || may_wait(s));
+}
+
+/* What is found for the key in this call, beside what was found for it before. */
+static void look_up(struct slot *slot, uint32_t call, uint32_t v, const struct subject *s,
+		    const uintptr_t *stack, uint32_t n)
+{
+	uint64_t key = key_with(slot->key, v);
+	int asked = key == map->key && map->mode != FAULT_EXPLORE;
+
+	if (!may_be(call, v, s))
+		return;
+	if (map->mode == FAULT_EXPLORE && !slot->trial[v])
+		slot->trial[v] = trial_of(key);
+	if ((map->mode == FAULT_RECORD || asked) && !slot->point[v])
+		slot->point[v] = point_of(key, call, v, s, stack, n);
+	slot->asked |= (uint32_t)asked << v;
+}
+
 static void walk(struct slot *slot, uint32_t call, const struct subject *s)
 {
 	uintptr_t stack[FAULT_FRAMES];
 	uint32_t n = fault_unwind(stack, FAULT_FRAMES);
+	uint64_t key;
 
 	fault_list_objects();
-	slot->key = n ? key_of(call, stack, n) : 0;
-	slot->point = 0;
-	slot->trial = slot->key && map->mode == FAULT_EXPLORE ? trial_of(slot->key) : 0;
-	if (slot->key && (map->mode == FAULT_RECORD || slot->key == map->key))
-		slot->point = point_of(slot->key, call, s, stack, n);
+	key = n ? key_of(call, stack, n) : 0;
+	if (key != slot->key) {
+		slot->key = key;
+		slot->asked = 0;
+		memset(slot->point, 0, sizeof(slot->point));
+		memset(slot->trial, 0, sizeof(slot->trial));
+	}
+	for (uint32_t v = 0; v < FAULT_VARIANTS && key; v++)
+		look_up(slot, call, v, s, stack, n);
 }
 
 /* ---- the decision ---- */
 
-static int take_turn(void)
+static int take_turn(uint32_t variant)
 {
 	uint32_t none = 0;
 
@@ -277,12 +369,12 @@ static int take_turn(void)
 					 __ATOMIC_ACQUIRE))
 		return 0;
 	map->fired_pid = (int32_t)syscall(SYS_getpid);
-	failing = map->mode == FAULT_FOREVER;
+	failing = map->mode == FAULT_FOREVER && variant == FAULT_FAIL;
 	return 1;
 }
 
 /* The first time that a key is reached decides about it, in whichever process. */
-static int explore(struct fault_trial *t)
+static int explore(struct fault_trial *t, uint32_t variant)
 {
 	uint32_t none = TRIAL_NOT_REACHED, unsafe;
 
@@ -300,10 +392,27 @@ static int explore(struct fault_trial *t)
 	if (!fault_fork(t))
 		return 0;
 	own = t;
-	failing = map->forever != 0;
+	failing = map->forever && variant == FAULT_FAIL;
 	return 1;
 }
 
+static void count_reached(const struct slot *slot, uint32_t v)
+{
+	if (slot->point[v])
+		__atomic_fetch_add(&map->points[slot->point[v] - 1].count, 1,
+				   __ATOMIC_RELAXED);
+	if (own && slot->trial[v] && own == &map->trials[slot->trial[v] - 1])
+		own->reached++;
+}
+
+static int is_turn(const struct slot *slot, uint32_t v)
+{
+	if (slot->trial[v])
+		return explore(&map->trials[slot->trial[v] - 1], v);
+	return map->mode != FAULT_RECORD && (slot->asked >> v & 1) && take_turn(v);
+}
+
+/* enum fault_variant; -1: it does not fail. */
 static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 {
 	struct slot spare = {0}, *slot = slot_of(glance);
@@ -315,20 +424,31 @@ static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 	if (!(count & (count - 1)))
 		walk(slot, call, s);
 	if (!slot->key)
-		return 0;
-	if (slot->point)
-		__atomic_fetch_add(&map->points[slot->point - 1].count, 1,
-				   __ATOMIC_RELAXED);
-	if (own && slot->trial && own == &map->trials[slot->trial - 1])
-		own->reached++;
+		return -1;
+	for (uint32_t v = 0; v < FAULT_VARIANTS; v++)
+		count_reached(slot, v);
 	if (failing) {
 		__atomic_fetch_add(own ? &own->fired : &map->fired, 1, __ATOMIC_RELAXED);
-		return 1;
+		return FAULT_FAIL;
 	}
-	if (slot->trial)
-		return explore(&map->trials[slot->trial - 1]);
-	return map->mode != FAULT_RECORD && map->mode != FAULT_EXPLORE &&
-	       slot->key == map->key && take_turn();
+	for (uint32_t v = 0; v < FAULT_VARIANTS; v++)
+		if ((v != FAULT_SHORT || s->partly) && is_turn(slot, v))
+			return (int)v;
+	return -1;
+}
+
+static int error_of(uint32_t call, int variant)
+{
+	switch (variant) {
+	case FAULT_FAIL:
+		return map->errnum ? map->errnum : first_errno[call];
+	case FAULT_EINTR:
+		return EINTR;
+	case FAULT_SHORT:
+		return FAULT_PART;
+	default:
+		return 0;
+	}
 }
 
 static int wanted(uint32_t call)
@@ -339,17 +459,16 @@ static int wanted(uint32_t call)
 
 int fault_decide(uint32_t call, const struct subject *s, const void *frame)
 {
-	int saved, error = 0;
+	int saved, error;
 
 	if (!wanted(call))
 		return 0;
 	saved = errno;
 	busy = 1;
 	__atomic_fetch_add(&map->calls, 1, __ATOMIC_RELAXED);
-	if (fails(call, s, mix(call + 1, fault_glance(frame)) | 1))
-		error = map->errnum ? map->errnum : first_errno[call];
+	error = error_of(call, fails(call, s, mix(call + 1, fault_glance(frame)) | 1));
 	/* As if the stream had failed: who looks at the end shall see it. */
-	if (error && s->kind == SUBJECT_STREAM && s->stream)
+	if (error > 0 && s->kind == SUBJECT_STREAM && s->stream)
 		s->stream->_flags |= _IO_ERR_SEEN;
 	busy = 0;
 	errno = saved;

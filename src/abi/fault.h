@@ -39,14 +39,22 @@ struct fault_frame {
 	uint64_t offset;
 };
 
+/* Ways to fail, each a point of its own with a key of its own. */
+enum fault_variant {
+	FAULT_FAIL, /* the failure value, errno set, nothing done */
+	FAULT_EINTR,
+	FAULT_SHORT, /* it is done for one byte less than asked for */
+	FAULT_VARIANTS
+};
+
 struct fault_point {
 	uint64_t key; /* of call, variant and frames (module file names, offsets); 0: free
 		       */
-	uint32_t call; /* row of calls.def */
-	uint32_t nframes;
-	uint64_t count;	   /* how often it was reached, by all processes */
-	int32_t pid;	   /* that reached it first */
-	uint32_t flags;	   /* enum fault_flags when first reached */
+	uint32_t call;		   /* row of calls.def */
+	uint16_t nframes, variant; /* enum fault_variant */
+	uint64_t count;		   /* how often it was reached, by all processes */
+	int32_t pid;		   /* that reached it first */
+	uint32_t flags;		   /* enum fault_flags when first reached */
 	char argument[64]; /* a path, a statement: for people; printable ASCII, cut */
 	struct fault_frame frames[FAULT_FRAMES];
 };
@@ -55,7 +63,7 @@ enum fault_flags {
 	FAULT_THREADS = 1,  /* more than one thread */
 	FAULT_SOCKETS = 2,  /* a socket is open */
 	FAULT_DATABASE = 4, /* a database handle was made */
-	FAULT_CHILDREN = 8, /* it has children, or wants to be told of their ends */
+	FAULT_CHILDREN = 8, /* it has children */
 	/* A call that must be reported (calls.def), on a file that is being written */
 	FAULT_WRITTEN = 16,
 	FAULT_FILES = 32,	/* a file is open for writing, or memory is shared */
@@ -102,7 +110,7 @@ enum fault_class {
 	FAULT_CLASS_FILE,
 	FAULT_CLASS_NET,
 	FAULT_CLASS_PROCESS,
-	FAULT_CLASS_DATABASE, /* no rows yet */
+	FAULT_CLASS_DATABASE,
 	FAULT_CLASSES
 };
 
@@ -113,7 +121,7 @@ struct fault_map {
 	uint64_t key;	     /* FAULT_ONCE, FAULT_FOREVER */
 	uint64_t occurrence; /* from 1, in the process that reaches it first */
 	int32_t errnum;	     /* 0: the row's first */
-	uint32_t variant;    /* enum fault_variant */
+	uint32_t spare;
 	/* written by the shim, with atomic operations */
 	uint32_t loaded;		  /* processes that mapped it */
 	uint32_t npoints, nmodules, lost; /* lost: points that found no room */
@@ -135,12 +143,6 @@ struct fault_map {
 	struct fault_module modules[FAULT_MODULES];
 	struct fault_point points[FAULT_POINTS];
 	struct fault_trial trials[FAULT_POINTS];
-};
-
-enum fault_variant {
-	FAULT_FAIL,  /* the failure value, errno set, nothing done */
-	FAULT_SHORT, /* read, write: one byte less than asked for, at least one */
-	FAULT_EINTR,
 };
 
 #endif

@@ -21,7 +21,7 @@ static bool no_fork;
 static uint64_t time_ms;
 
 static const struct option_row rows[] = {
-	{"classes", "C,…", "of calls: memory, file, net, process (all)", OPTION_LIST,
+	{"classes", "C,…", "of calls: memory, file, net, process, db (all)", OPTION_LIST,
 	 &classes, 0, 0},
 	{"mode", "MODE",
 	 "once; or forever: all later calls of the classes fail, too (once)", OPTION_TEXT,
@@ -66,11 +66,9 @@ static int parse_classes(uint32_t *ret, struct err *err)
 		if (!engine_fault_class(classes.v[i], &c)) {
 			err_set(err, ERR_USAGE, "--classes: there is no class `%s`",
 				classes.v[i]);
-			err_hint(err, "classes are memory, file, net, process");
+			err_hint(err, "classes are memory, file, net, process, db");
 			return -1;
 		}
-		if (c == FAULT_CLASS_DATABASE)
-			return err_set(err, ERR_USAGE, "--classes db: not yet");
 		set |= 1u << c;
 	}
 	*ret = set;
@@ -179,7 +177,7 @@ static int fault_here(struct fault_opts *opts, char **command)
 		return command_fail(&err);
 	}
 	if (!opts->classes)
-		opts->classes = (1u << FAULT_CLASS_DATABASE) - 1;
+		opts->classes = (1u << FAULT_CLASSES) - 1;
 	if (engine_fault(opts, command, &report, &err) < 0) {
 		progress_clear();
 		return command_fail(&err);

@@ -16,6 +16,7 @@ enum { CHILD_FACTOR = 3, CHILD_MORE_MS = 1000, CHILD_MAX_MS = 60000 };
 void fault_forked_release(struct fault_forked *f)
 {
 	free(f->clean);
+	free(f->why);
 	*f = (struct fault_forked){0};
 }
 
@@ -52,6 +53,67 @@ static uint64_t run_ms(const struct fault_session *s, const struct fault_fork *f
 
 	ms = ms < RUN_MAX_MS ? ms : RUN_MAX_MS;
 	return f->time_ms && f->time_ms < ms ? f->time_ms : ms;
+}
+
+/* ---- why not ---- */
+
+static const struct {
+	uint32_t flag;
+	const char *text;
+} reasons[] = {
+	{FAULT_SANITIZED, "a sanitizer"},
+	{FAULT_DESCENDANT, "not the first process"},
+	{FAULT_THREADS, "threads"},
+	{FAULT_CHILDREN, "children"},
+	{FAULT_SOCKETS, "sockets"},
+	{FAULT_FILES, "files open for writing"},
+	{FAULT_DEVICES, "pipes, terminals, timers"},
+	{FAULT_TIMERS, "an interval timer"},
+	{FAULT_SCRATCH, "much in TMPDIR"},
+};
+
+enum { WHY_LEFT = ARRAY_SIZE(reasons), WHY_DOUBT, WHY_NOT_REACHED, WHYS };
+
+static size_t reason_of(uint32_t flags)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (flags & reasons[i].flag)
+			return i;
+	return WHY_DOUBT;
+}
+
+/* t NULL: it was unsafe when it was recorded already. */
+static size_t why_not(const struct fault_point *p, const struct fault_trial *t)
+{
+	if (!t)
+		return reason_of(p->flags);
+	switch ((enum fault_trial_state)t->state) {
+	case TRIAL_NOT_REACHED:
+		return WHY_NOT_REACHED;
+	case TRIAL_UNSAFE:
+		return reason_of(t->why);
+	case TRIAL_LEFT:
+		return WHY_LEFT;
+	case TRIAL_BEGUN:
+	case TRIAL_LATE:
+	case TRIAL_ENDED:
+		break;
+	}
+	return WHY_DOUBT;
+}
+
+static char *list_whys(const size_t *counts)
+{
+	static const char *const more[] = {
+		"would change files of others or start programs", "not clean, or late",
+		"not reached"};
+	struct buf b = {0};
+
+	for (size_t i = 0; i < WHYS; i++)
+		if (counts[i])
+			buf_addf(&b, "%s%zu %s", b.len ? ", " : "", counts[i],
+				 i < WHY_LEFT ? reasons[i].text : more[i - WHY_LEFT]);
+	return b.len ? buf_detach(&b) : NULL;
 }
 
 /* ---- what came of it ---- */
@@ -158,22 +220,27 @@ static int read_trials(struct reading *r, const struct run_result *result,
 		       struct fault_forked *ret, struct err *err)
 {
 	const struct fault_plan *plan = r->fork->plan;
+	size_t whys[WHYS] = {0};
 
 	if (fault_trials_read(r->run->map, &r->trials, err) < 0)
 		return -1;
 	if (!read_output(r, "out", &r->out) || !read_output(r, "err", &r->errors) ||
-	    !is_like_base(r, result))
+	    !is_like_base(r, result)) {
+		ret->why = xstrdup("the run that forks did not end like the one without "
+				   "a fault");
 		return 0;
+	}
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct fault_trial *t =
 			fault_trials_find(&r->trials, plan->points[i]->key);
 
-		if (!t || t->state < TRIAL_BEGUN)
-			continue;
-		ret->nforked++;
-		ret->clean[i] = is_clean(r, i, t);
+		ret->nforked += t && t->state >= TRIAL_BEGUN;
+		ret->clean[i] = t && is_clean(r, i, t);
 		ret->nclean += ret->clean[i];
+		if (!ret->clean[i])
+			whys[why_not(plan->points[i], t)]++;
 	}
+	ret->why = list_whys(whys);
 	return 0;
 }
 

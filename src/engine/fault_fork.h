@@ -24,6 +24,7 @@ struct fault_forked {
 	size_t nforked; /* and those that do, since they do not look clean */
 	struct run_result run;
 	bool ran;
+	char *why; /* for people: why the others need one; NULL: all are clean */
 };
 /*
  * What cannot be told to be clean is not: the caller runs those points one by one. So is

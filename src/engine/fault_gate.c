@@ -29,7 +29,7 @@ static void replace(char **field, const char *value)
 /* Those that can be made to fail, of those wanted; 0: none of them. */
 static uint32_t usable(uint32_t classes)
 {
-	const uint32_t all = (1u << FAULT_CLASS_DATABASE) - 1;
+	const uint32_t all = (1u << FAULT_CLASSES) - 1;
 
 	return classes ? classes & all : all;
 }

@@ -474,6 +474,8 @@ static int explore_forked(struct explore *x, struct err *err)
 		t->tries = forked.clean[i];
 	}
 	x->report->forked = forked.nclean;
+	if (forked.why)
+		strv_addf(&x->report->notes, "runs of their own: %s", forked.why);
 	return 0;
 }
 
@@ -563,7 +565,6 @@ static void fill_finding(struct explore *x, size_t point, struct fault_finding *
 	const struct fault_point *p = x->plan.points[point];
 	const struct fault_call *call = &fault_calls[p->call];
 	struct trial *t = &x->trials[point];
-	int errnum = x->opts->errnum ? x->opts->errnum : call->errnos[0];
 
 	f->defect = t->judgement.defect;
 	f->what = TAKE_PTR(t->judgement.what);
@@ -571,7 +572,7 @@ static void fill_finding(struct explore *x, size_t point, struct fault_finding *
 	t->judgement.more = (struct strv){0};
 	f->call = xstrdup(call->name);
 	f->argument = argument_of(x, p);
-	f->error = xstrdup(fault_errno_name(errnum));
+	f->error = xstrdup(fault_error_name(p, x->opts->errnum));
 	f->key = p->key;
 	f->replay = replay_of(x, p->key);
 	fill_chain(x, p, &f->chain);

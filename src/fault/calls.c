@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define E(...)              \
+#define BRACED_E(...)       \
 	{                   \
 		__VA_ARGS__ \
 	}
 const struct fault_call fault_calls[] = {
 #define CALL(name, class, type, parameters, arguments, failure, errnos, reported, ...) \
-	{#name, FAULT_CLASS_##class, errnos, reported},
+	{#name, FAULT_CLASS_##class, BRACED_##errnos, reported},
 #include "abi/calls.def"
 #undef CALL
 };
@@ -49,12 +49,18 @@ bool fault_call_is(const struct fault_call *call, const char *name)
 		return false;
 	own += n;
 	own += strncmp(own, "64", 2) ? 0 : 2;
-	return !*own || !strcmp(own, "_2");
+	return !*own || !strcmp(own, "_2") || !strcmp(own, "_chk") ||
+	       !strcmp(own, "_unlocked");
 }
 
 bool fault_call_removes(const struct fault_call *call)
 {
-	return !strcmp(call->name, "unlink") || !strcmp(call->name, "rmdir");
+	static const char *const names[] = {"unlink", "unlinkat", "rmdir", "remove"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(call->name, names[i]))
+			return true;
+	return false;
 }
 
 bool fault_call_known(const char *name)
@@ -76,4 +82,30 @@ const char *fault_errno_name(int errnum)
 	turn = !turn;
 	snprintf(text[turn], sizeof(text[turn]), "%d", errnum);
 	return text[turn];
+}
+
+static const char *database_error(const struct fault_call *call, int code)
+{
+	static const struct {
+		int code;
+		const char *name;
+	} codes[] = {{5, "SQLITE_BUSY"}, {10, "SQLITE_IOERR"}, {13, "SQLITE_FULL"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i].code == code && strncmp(call->name, "PQ", 2) != 0)
+			return codes[i].name;
+	return strncmp(call->name, "PQsend", 6) ? "NULL" : "0";
+}
+
+const char *fault_error_name(const struct fault_point *p, int errnum)
+{
+	const struct fault_call *call = &fault_calls[p->call];
+
+	if (p->variant == FAULT_EINTR)
+		return "EINTR";
+	if (p->variant == FAULT_SHORT)
+		return "one byte less";
+	errnum = errnum ? errnum : call->errnos[0];
+	return call->class == FAULT_CLASS_DATABASE ? database_error(call, errnum)
+						   : fault_errno_name(errnum);
 }

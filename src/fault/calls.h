@@ -10,7 +10,7 @@
 struct fault_call {
 	const char *name;
 	enum fault_class class;
-	int errnos[2]; /* the first is what is tried; 0: none */
+	int errnos[3]; /* the first is what is tried; 0: none */
 	bool reported; /* its failure must be told, see calls.def */
 };
 
@@ -24,6 +24,9 @@ bool fault_call_is(const struct fault_call *call, const char *name);
 /* Is it there to remove a file? */
 bool fault_call_removes(const struct fault_call *call);
 bool fault_call_known(const char *name);
+/* How a point fails: "ENOSPC", "EINTR", "one byte less", "SQLITE_IOERR", "NULL". errnum
+ * 0: the call's first. As fault_errno_name(). */
+const char *fault_error_name(const struct fault_point *p, int errnum);
 /* "ENOMEM"; the number where the C library has no name. Static storage, for at least the
  * next call. */
 const char *fault_errno_name(int errnum);

@@ -37,7 +37,6 @@ static void fill_head(struct fault_map *head, const struct fault_request *r)
 	head->key = r->key;
 	head->occurrence = r->occurrence;
 	head->errnum = r->errnum;
-	head->variant = FAULT_FAIL;
 	head->forever = r->forever;
 	head->deadline_ms = r->deadline_ms;
 	head->held = UINT32_MAX;
@@ -79,8 +78,8 @@ static int read_at(int fd, void *to, size_t n, size_t from)
 
 static bool is_whole(const struct fault_point *p)
 {
-	return p->key && p->call < fault_ncalls && p->nframes &&
-	       p->nframes <= FAULT_FRAMES;
+	return p->key && p->call < fault_ncalls && p->variant < FAULT_VARIANTS &&
+	       p->nframes && p->nframes <= FAULT_FRAMES;
 }
 
 static int by_key(const void *a, const void *b)

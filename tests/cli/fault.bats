@@ -36,7 +36,7 @@ crash - crash malloc
 double_free - crash realloc
 double_free --fsanitize=address sanitizer realloc
 hang - hang write
-held - held read
+held - held read,held read
 CASES
 }
 
@@ -107,7 +107,7 @@ CASES
   [[ "$(jq -r .why <<<"$output")" == *"does not pass: exit 3"* ]]
   fault 50 -- ./no-such-program
   fails_with 2 "$EXITPATH_BIN" fault
-  for option in '--classes paper' '--classes db' '--mode twice' '--call nothing' '--replay xyz' '--base nowhere' '--diff HEAD' '--format sarif'; do
+  for option in '--classes paper' '--mode twice' '--call nothing' '--replay xyz' '--base nowhere' '--diff HEAD' '--format sarif'; do
     fails_with 2 "$EXITPATH_BIN" fault $option -- ./t
   done
 }
@@ -148,5 +148,25 @@ CASES
     alone=$(defects)
     fault 20 --no-fork -- ./t
     [ "$(defects)" = "$alone" ]
+  done
+}
+
+@test "fault: lists of arguments, vfork, less than was asked for, a database" {
+  local options="-D_GNU_SOURCE -O2 -D_FORTIFY_SOURCE=2"
+  program calls $options
+  fault 20 -- ./t
+  [ "$(jq -r '.findings[] | "\(.defect) \(.call) \(.error)"' <<<"$output")" = "swallowed write one byte less" ]
+  replay=$(jq -r '.findings[].replay' <<<"$output")
+  run --separate-stderr $EXITPATH_BIN ${replay#exitpath }
+  [ "$status" -eq 20 ]
+  fault 20 --classes db -- ./t d
+  [ "$(jq -r '.findings[] | "\(.defect) \(.call) \(.error)"' <<<"$output")" = "swallowed sqlite3_exec SQLITE_IOERR" ]
+  program calls $options -DFIXED
+  fault 0 -- ./t
+  [ "$(jq '.explored == .chosen and .explored > 10' <<<"$output")" = true ]
+  fault 0 --classes db -- ./t d
+  for call in vfork execl asprintf printf; do
+    fault 0 --call $call -- ./t
+    [ "$(jq '.explored > 0' <<<"$output")" = true ] || { echo "$call: $output"; return 1; }
   done
 }
