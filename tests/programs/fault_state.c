@@ -113,12 +113,14 @@ static void at_exit(void)
 
 int main(int argc, char **argv)
 {
+	static char buffer[4096]; /* stdio would take one where it first prints */
 	int has[128] = {0};
 	const char *tmp = getenv("TMPDIR");
 
 	for (int i = 1; i < argc; i++)
 		has[(unsigned char)*argv[i]] = 1;
 	snprintf(path, sizeof(path), "%s/state", tmp ? tmp : "/tmp");
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	atexit(at_exit);
 	printf("begin");
 	if (has['f'])
