@@ -2,6 +2,7 @@
  * A program that survives every failure, with something that a fork would share or lose:
  * KIND… names what. Memory calls stand before, between and after.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -81,7 +82,8 @@ static void child_begin(void)
 
 static void child_end(void)
 {
-	wait(NULL);
+	while (wait(NULL) < 0 && errno == EINTR)
+		;
 }
 
 static void put(const char *text)
