@@ -22,13 +22,19 @@ def patch(module):
         driver.begin("the first pass")
         succeeded = []
         add_success = unittest.TestResult.addSuccess
+        start_test = unittest.TestResult.startTest
 
         def addSuccess(result, test):
             succeeded.append(1)
             add_success(result, test)
 
+        def startTest(result, test):
+            driver.begin(_name(test))
+            start_test(result, test)
+
         # testsRun counts the skipped ones or does not, depending on the version.
         unittest.TestResult.addSuccess = addSuccess
+        unittest.TestResult.startTest = startTest
         try:
             run_tests(self)
         except SystemExit as e:
@@ -38,6 +44,7 @@ def patch(module):
         finally:
             self.exit = leave
             unittest.TestResult.addSuccess = add_success
+            unittest.TestResult.startTest = start_test
         result, passed = self.result, len(succeeded)
         driver.tests(passed, len(result.skipped) + len(result.expectedFailures))
         if not result.wasSuccessful():

@@ -100,3 +100,17 @@ trap_case() {
     --timeout "${TIMEOUT-20s}" --quiet --json ${ARGS-} -- ${COMMAND-./build/t}
   ended "$expected" "$@"
 }
+
+# python_with MODULE…: the first Python that has them all where runs are; fails when there is none.
+# $PYTHON names one more.
+python_with() {
+  local python names
+  names=$(IFS=,; echo "$*")
+  for python in ${PYTHON-} python3 /usr/bin/python3; do
+    if (cd "$BATS_TEST_TMPDIR" && "$EXITPATH_BIN" run -- "$python" -c "import $names") >/dev/null 2>&1; then
+      command -v "$python"
+      return
+    fi
+  done
+  return 1
+}

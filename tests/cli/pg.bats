@@ -181,3 +181,83 @@ service() {
     --detector python,pg --warmup 1 --cycles 3 --quiet -- /usr/bin/python3 -m pytest -q
   [ "$status" -eq 0 ]
 }
+
+# dead_pool STATEMENT: each cycle checks a connection out, loses it to the server by STATEMENT, and
+# keeps it: the server has nothing, the client's pool is used up.
+dead_pool() {
+  /usr/bin/python3 -c 'import psycopg2, pytest' 2>/dev/null || skip "no psycopg2 or pytest"
+  make_repo
+  cat >test_svc.py <<'PY'
+import time
+
+import svc
+
+
+def test_work():
+    svc.work()
+    time.sleep(0.1)
+PY
+  service 'c.close()'
+  commit_all base && git tag base
+  service "$1; kept.append(c)"
+  git commit -qam candidate && git tag candidate
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" --json \
+    --detector python,pg --warmup 1 --cycles 3 --quiet -- /usr/bin/python3 -m pytest -q
+}
+
+@test "pg: where the server ends idle transactions, the dead pool shows on the client's side" {
+  dead_pool 'c.cursor().execute("set idle_in_transaction_session_timeout = 20")'
+  ended 20 '"resource": *"db_connection"' 'psycopg2 connection' '"function": *"work"'
+  ! grep -Eq '"resource": *"pg_' <<<"$output"
+}
+
+@test "pg: so it does where the server's end of a socket is reset" {
+  dead_pool "d = psycopg2.connect(URL); d.cursor().execute('select pg_terminate_backend(%d)' % c.get_backend_pid()); d.close()"
+  ended 20 '"resource": *"db_connection"' 'psycopg2 connection' '"function": *"work"'
+  ! grep -Eq '"resource": *"pg_' <<<"$output"
+}
+
+@test "pg: a server that ends all idle transactions looks clean, and is not taken for it" {
+  make_client IN_TRANSACTION
+  psql "$URL" -qc "ALTER ROLE postgres SET idle_in_transaction_session_timeout = 20"
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" --json \
+    --setup 'gcc -I/usr/include/postgresql -DHOW=$(cat how) -o client pg_session.c -lpq' \
+    --detector pg --warmup 0 --cycles 1 --quiet -- sh -c "sleep 0.2; ./client '$URL'"
+  psql "$URL" -qc "ALTER ROLE postgres RESET idle_in_transaction_session_timeout"
+  ended 50 'planted session is not in pg_stat_activity' 'idle_in_transaction_session_timeout'
+}
+
+@test "pg: connections that SQLAlchemy never gets back, by the pool's own count" {
+  local python
+  python=$(python_with sqlalchemy psycopg2 pytest) || skip "no SQLAlchemy, psycopg2 or pytest"
+  make_repo
+  cat >test_svc.py <<'PY'
+import svc
+
+
+def test_work():
+    svc.work()
+PY
+  cat >svc.py <<PY
+import sqlalchemy
+
+URL = "${URL/postgresql:/postgresql+psycopg2:}"
+ENGINE = sqlalchemy.create_engine(URL, pool_size=20)
+KEPT = []
+
+
+def work():
+    c = ENGINE.connect()
+    c.execute(sqlalchemy.text("select 1"))
+    c.close()
+PY
+  commit_all base && git tag base
+  sed -i 's/c.close()/KEPT.append(c)/' svc.py
+  git commit -qam candidate && git tag candidate
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --pg "$URL" --json \
+    --detector python,pg --warmup 1 --cycles 2 --quiet -- "$python" -m pytest -q
+  ended 20 '"resource": *"pool_slot"' '"resource": *"pg_transaction"' '"function": *"work"'
+  run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate base --pg "$URL" \
+    --detector python,pg --warmup 1 --cycles 2 --quiet -- "$python" -m pytest -q
+  ended 0
+}

@@ -97,14 +97,25 @@ trap_leaks() {
   trap_leaks connection_cycle db_connection 'garbage collector alone'
 }
 @test "python: a socket that only its destructor closes" { trap_leaks unclosed unclosed; }
+@test "python: a socket that only the collector closes" {
+  trap_leaks socket_cycle socket 'garbage collector alone'
+}
 @test "python: a listening socket" { trap_leaks listener socket 'listening at'; }
 @test "python: a thread" { trap_leaks thread thread 'pkg.traps.wait'; }
 @test "python: a child" { trap_leaks child child; }
+@test "python: a child that nobody waits for" { trap_leaks zombie zombie; }
+@test "python: the threads of an executor" { trap_leaks executor thread; }
 @test "python: a temporary file" { trap_leaks tempfile_left tempfile; }
 @test "python: a file lock" { trap_leaks lock lock; }
 @test "python: an event loop" { trap_leaks event_loop event_loop; }
 @test "python: a task" { trap_leaks task task; }
 @test "python: memory" { trap_leaks memory memory; }
+
+@test "python: warnings as errors exit with 0, and are seen" {
+  python_repo unclosed
+  gate 20 '"resource": *"unclosed"' '"function": *"unclosed"' -- \
+    python3 -W error::ResourceWarning -m pytest -q -k 'unclosed]'
+}
 
 @test "python: a test that does not pass again" {
   python_repo state
@@ -121,9 +132,25 @@ trap_leaks() {
   gate 50 'forced exit' 'test_trap\[forced_exit\]' -- python3 -m pytest -q -k 'forced_exit]'
 }
 
+@test "python: a forced exit of unittest, of a thread, and of a plain callable" {
+  python_repo
+  printf 'import os, unittest\nclass T(unittest.TestCase):\n    def test_x(self): os._exit(0)\n' \
+    >tests/unit_exit.py
+  printf 'import os, threading\ndef test_x():\n    t = threading.Thread(target=os._exit, args=[0])\n    t.start()\n    t.join()\n' \
+    >tests/test_exit.py
+  commit_all candidate && git tag -f candidate
+  echo pass >tests/unit_exit.py && echo 'def test_x(): pass' >tests/test_exit.py
+  printf 'import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\n' >tests/unit_exit.py
+  commit_all base && git tag -f base
+  gate 50 'forced exit' 'T.test_x' -- python3 -m unittest tests/unit_exit.py
+  gate 50 'forced exit' 'test_exit.py::test_x' -- python3 -m pytest -q tests/test_exit.py
+  gate 50 'forced exit' -- python3 -c 'import os; open("tests/test_exit.py").read().count("_exit") and os._exit(0)'
+}
+
 @test "python: no test, no verdict" {
   python_repo
   gate 50 'no test ran' -- python3 -m pytest -q -k no_such_test
+  gate 50 'no test ran: 1 were skipped' -- python3 -m unittest tests/unit_traps.py -k skipped
 }
 
 @test "python: an interpreter that leaves the adapter out is named" {
@@ -230,6 +257,40 @@ PY
     python3 -c 'from pkg.traps import descriptor; descriptor(bool(open("leak").read().strip()), "")'
 }
 
+@test "python: a script, when the detector is named" {
+  python_repo connection
+  printf 'import sys\nsys.path.insert(0, ".")\nfrom tests.unit_traps import *\nif __name__ == "__main__":\n    unittest.main()\n' >run.py
+  commit_all candidate && git tag -f candidate
+  : >leak && commit_all base && git tag -f base
+  gate 20 '"resource": *"db_connection"' '"function": *"connection"' -- python3 run.py
+}
+
+@test "python: doctests" {
+  python_repo
+  printf 'KEPT = []\n\n\ndef f(path):\n    """\n    >>> f("/dev/null")\n    """\n    with open(path): pass\n' >pkg/doc.py
+  commit_all base && git tag -f base
+  sed -i 's/with open(path): pass/KEPT.append(open(path))/' pkg/doc.py
+  git commit -qam candidate && git tag -f candidate
+  gate 20 '"resource": *"fd"' '"function": *"f"' -- python3 -m pytest -q --doctest-modules pkg/doc.py
+}
+
+# session MODULE MAKE CLOSE: a client of HTTP that is kept and not closed.
+session() {
+  local python
+  python=$(python_with "$1" pytest) || skip "no $1 or pytest"
+  python_repo
+  printf 'import asyncio\nimport %s\n\nKEPT = []\n\n\nasync def work():\n    client = %s\n    %s\n\n\ndef test_work():\n    asyncio.run(work())\n' \
+    "$1" "$2" "$3" >tests/test_http.py
+  commit_all base && git tag -f base
+  sed -i 's/^    .*client.*close.*/    KEPT.append(client)/' tests/test_http.py
+  commit_all candidate && git tag -f candidate
+  gate 20 '"resource": *"session"' '"function": *"work"' -- "$python" -m pytest -q tests/test_http.py
+}
+
+@test "python: a session of aiohttp" { session aiohttp 'aiohttp.ClientSession()' 'await client.close()'; }
+@test "python: a client of httpx" { session httpx 'httpx.AsyncClient()' 'await client.aclose()'; }
+@test "python: a session of requests" { session requests 'requests.Session()' 'client.close()'; }
+
 @test "python: a command that sets PYTHONPATH itself" {
   python_repo connection
   gate 20 '"resource": *"db_connection"' -- \
@@ -237,14 +298,16 @@ PY
 }
 
 @test "python: pytest-xdist is turned off" {
-  python3 -c 'import xdist' 2>/dev/null || skip "no pytest-xdist for python3"
+  local python
+  python=$(python_with xdist pytest) || skip "no pytest-xdist"
   python_repo connection
   gate 20 '"resource": *"db_connection"' 'pytest-xdist is turned off' -- \
-    python3 -m pytest -q -n 2 -k 'connection]'
+    "$python" -m pytest -q -n 2 -k 'connection]'
 }
 
 @test "python: pytest-asyncio" {
-  python3 -c 'import pytest_asyncio' 2>/dev/null || skip "no pytest-asyncio for python3"
+  local python
+  python=$(python_with pytest_asyncio pytest) || skip "no pytest-asyncio"
   python_repo
   cat >tests/test_async.py <<'PY'
 import asyncio
@@ -256,7 +319,11 @@ async def test_async():
     await asyncio.sleep(0)
 PY
   commit_all candidate && git tag -f candidate && git tag -f base
-  gate 0 -- python3 -m pytest -q tests/test_async.py
+  gate 0 -- "$python" -m pytest -q tests/test_async.py
+  sed -i 's/await asyncio.sleep(0)/KEPT.append(asyncio.get_running_loop().create_task(asyncio.sleep(9)))/; 1i KEPT = []' \
+    tests/test_async.py
+  commit_all candidate && git tag -f candidate
+  gate 20 '"function": *"test_async"' -- "$python" -m pytest -q tests/test_async.py
 }
 
 @test "python: auto picks it for pytest, beside the ledger" {

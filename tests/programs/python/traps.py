@@ -1,5 +1,6 @@
 """What Python code acquires, and lets go of unless told to leak: one function a trap."""
 import asyncio
+import concurrent.futures
 import fcntl
 import os
 import socket
@@ -9,7 +10,7 @@ import tempfile
 import threading
 import warnings
 
-KEPT = []
+KEPT, CACHE = [], {}
 
 
 class Cycle:
@@ -55,6 +56,14 @@ def unclosed(leak, path):
         s.close()
 
 
+def socket_cycle(leak, path):
+    """Never closed, but by a collection."""
+    cycle = Cycle()
+    cycle.sock = socket.socket(socket.AF_UNIX)
+    if not leak:
+        cycle.sock.close()
+
+
 def listener(leak, path):
     s = socket.socket(socket.AF_UNIX)
     s.bind(path)
@@ -87,6 +96,23 @@ def child(leak, path):
     else:
         p.kill()
         p.wait()
+
+
+def zombie(leak, path):
+    """It ended, and nobody asked how."""
+    pid = os.posix_spawn("/bin/true", ["true"], {})
+    if not leak:
+        os.waitpid(pid, 0)
+
+
+def executor(leak, path):
+    """Its threads wait for work."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    pool.submit(int).result()
+    if leak:
+        KEPT.append(pool)
+    else:
+        pool.shutdown()
 
 
 def tempfile_left(leak, path):
@@ -142,6 +168,11 @@ def memory_cycle(leak, path):
         Cycle()
 
 
+def cache(leak, path):
+    """It fills up for a while, and grows no more: there is no slope."""
+    CACHE.update((len(CACHE) + i, bytearray(100)) for i in range(0 if len(CACHE) > 700 else 200))
+
+
 def state(leak, path):
     """It passes once and not again."""
     if leak:
@@ -177,6 +208,6 @@ def closes_environment(leak, path):
     os.environ.pop("PYTHONPATH")
 
 
-ALL = [descriptor, pipe, connection, connection_cycle, unclosed, listener, thread, child,
-       tempfile_left, lock, event_loop, task, memory, memory_cycle, state, warned,
+ALL = [descriptor, pipe, connection, connection_cycle, unclosed, socket_cycle, listener, thread,
+       child, zombie, executor, tempfile_left, lock, event_loop, task, memory, memory_cycle, cache, state, warned,
        forced_exit, forced_exit_of_child, closes_environment]
