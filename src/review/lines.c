@@ -1,0 +1,521 @@
+/* What added and removed lines say: patterns, thresholds, lists, test commands. */
+#include "review/internal.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FILE_ANY = ~0, MAX_LINE = 2000 };
+
+struct pattern {
+	enum review_rule rule;
+	unsigned classes;
+	const char *expression, *message;
+};
+
+#define ANY (unsigned)FILE_ANY
+#define TEST FILE_TEST
+#define CI FILE_CI
+#define CONFIG FILE_CONFIG
+#define SOURCE FILE_SOURCE
+static const struct pattern patterns[] = {
+#define PATTERN(rule, classes, expression, message) \
+	{REVIEW_##rule, classes, expression, message},
+#include "review/pattern.def"
+#undef PATTERN
+};
+#undef ANY
+#undef TEST
+#undef CI
+#undef CONFIG
+#undef SOURCE
+
+/* ---- the difference, as a multiset of lines ---- */
+
+static void split(const char *text, size_t len, struct lines *ret)
+{
+	size_t cap = 0;
+	unsigned number = 0;
+
+	for (const char *p = text, *end = text + len; p < end;) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		const char *next = stop ? stop + 1 : end;
+		struct line *l;
+
+		number++;
+		stop = stop ? stop : end;
+		while (p < stop && isspace((unsigned char)*p))
+			p++;
+		while (stop > p && isspace((unsigned char)stop[-1]))
+			stop--;
+		if (stop > p) {
+			l = VEC_ADD(ret->v, ret->n, cap);
+			*l = (struct line){p, (size_t)(stop - p), number};
+		}
+		p = next;
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	int rc = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
+
+	return rc ? rc : (x->len > y->len) - (x->len < y->len);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+void line_diff(const struct review_file *f, struct line_diff *ret)
+{
+	struct lines *old = &ret->removed, *now = &ret->added;
+	size_t i = 0, k = 0, nold = 0, nnow = 0;
+
+	*ret = (struct line_diff){0};
+	split(f->old_text, f->old_len, old);
+	split(f->text, f->len, now);
+	if (old->n)
+		qsort(old->v, old->n, sizeof(*old->v), by_text);
+	if (now->n)
+		qsort(now->v, now->n, sizeof(*now->v), by_text);
+	while (i < old->n || k < now->n) {
+		int order = i == old->n	  ? 1
+			    : k == now->n ? -1
+					  : by_text(&old->v[i], &now->v[k]);
+
+		if (order == 0) {
+			i++;
+			k++;
+		} else if (order < 0) {
+			old->v[nold++] = old->v[i++];
+		} else {
+			now->v[nnow++] = now->v[k++];
+		}
+	}
+	old->n = nold;
+	now->n = nnow;
+	if (nold)
+		qsort(old->v, nold, sizeof(*old->v), by_number);
+	if (nnow)
+		qsort(now->v, nnow, sizeof(*now->v), by_number);
+}
+
+void line_diff_release(struct line_diff *d)
+{
+	free(d->added.v);
+	free(d->removed.v);
+}
+
+char *dup_line(const char *text, size_t len)
+{
+	while (len > 0 && isspace((unsigned char)*text)) {
+		text++;
+		len--;
+	}
+	while (len > 0 && isspace((unsigned char)text[len - 1]))
+		len--;
+	return xstrndup(text, len < 200 ? len : 200);
+}
+
+/* ---- justifications ---- */
+
+static bool has_date(const char *s)
+{
+	for (; strlen(s) >= 10; s++)
+		if (isdigit((unsigned char)s[0]) && isdigit((unsigned char)s[3]) &&
+		    s[4] == '-' && isdigit((unsigned char)s[5]) &&
+		    isdigit((unsigned char)s[6]) && s[7] == '-' &&
+		    isdigit((unsigned char)s[8]) && isdigit((unsigned char)s[9]))
+			return true;
+	return false;
+}
+
+static bool has_owner(const char *s)
+{
+	if (strcasestr(s, "owner"))
+		return true;
+	for (const char *at = s; (at = strchr(at, '@')); at++)
+		if ((at == s || isspace((unsigned char)at[-1]) || at[-1] == '(') &&
+		    isalpha((unsigned char)at[1]))
+			return true;
+	return false;
+}
+
+/* Three words beside owner and date say why. */
+static bool has_reason(const char *s)
+{
+	unsigned words = 0;
+
+	while (*s) {
+		size_t len = strcspn(s, " \t");
+		size_t letters = 0;
+
+		for (size_t i = 0; i < len; i++)
+			letters += isalpha((unsigned char)s[i]) != 0;
+		words += letters >= 2 && *s != '@';
+		s += len + strspn(s + len, " \t");
+	}
+	return words >= 4;
+}
+
+static bool is_comment(const char *line, size_t len)
+{
+	return len > 0 && (*line == '#' || *line == ';' || !strncmp(line, "//", 2) ||
+			   !strncmp(line, "/*", 2) || *line == '*' ||
+			   !strncmp(line, "--", 2) || !strncmp(line, "<!--", 4));
+}
+
+char *justification_at(const char *text, size_t len, unsigned line)
+{
+	struct lines all = {0};
+	struct buf said CLEANUP(buf) = {0};
+	size_t at, first;
+
+	split(text, len, &all);
+	for (at = 0; at < all.n && all.v[at].number < line; at++)
+		;
+	for (first = at; first > 0 && at - first < 4 &&
+			 is_comment(all.v[first - 1].text, all.v[first - 1].len);
+	     first--)
+		;
+	for (; first <= at && first < all.n; first++) {
+		if (said.len)
+			buf_addc(&said, ' ');
+		buf_add(&said, all.v[first].text, all.v[first].len);
+	}
+	free(all.v);
+	if (!has_date(buf_str(&said)) || !has_owner(buf_str(&said)) ||
+	    !has_reason(buf_str(&said)))
+		return NULL;
+	return buf_detach(&said);
+}
+
+/* ---- patterns ---- */
+
+static bool matches(const regex_t *r, const struct line *l)
+{
+	regmatch_t range = {.rm_so = 0,
+			    .rm_eo = (regoff_t)(l->len < MAX_LINE ? l->len : MAX_LINE)};
+
+	return regexec(r, l->text, 1, &range, REG_STARTEND) == 0;
+}
+
+static bool justifiable(enum review_rule rule)
+{
+	return rule == REVIEW_SUPPRESSION_ADDED || rule == REVIEW_SUPPRESSION_INLINE ||
+	       rule == REVIEW_DETECTOR_OFF;
+}
+
+static struct review_item *add_line_item(const struct review_file *f,
+					 enum review_rule rule, const struct line *l,
+					 const char *message, struct review_items *out)
+{
+	struct review_item *i = review_add(out, rule, f->path, l->number, "%s", message);
+
+	i->excerpt = dup_line(l->text, l->len);
+	if (justifiable(rule))
+		i->justification = justification_at(f->text, f->len, l->number);
+	return i;
+}
+
+/* Whether the line only talks: a comment whose mark is no part of the pattern. */
+static bool only_talks(const struct pattern *p, const struct line *l)
+{
+	return is_comment(l->text, l->len) && p->rule != REVIEW_SUPPRESSION_ADDED &&
+	       p->rule != REVIEW_SUPPRESSION_INLINE;
+}
+
+static void match_patterns(const struct review_file *f, unsigned class,
+			   const regex_t *compiled, const struct line_diff *d,
+			   struct review_items *out)
+{
+	for (size_t i = 0; i < d->added.n; i++)
+		for (size_t p = 0; p < ARRAY_SIZE(patterns); p++) {
+			if (!(patterns[p].classes & (class | 0x8000)) ||
+			    only_talks(&patterns[p], &d->added.v[i]) ||
+			    !matches(&compiled[p], &d->added.v[i]))
+				continue;
+			add_line_item(f, patterns[p].rule, &d->added.v[i],
+				      patterns[p].message, out);
+			break;
+		}
+}
+
+/* ---- lists of what is ignored: whatever is added is ignored ---- */
+
+static void match_suppressions(const struct review_file *f, const struct line_diff *d,
+			       struct review_items *out)
+{
+	unsigned last = 0;
+
+	for (size_t i = 0; i < d->added.n; i++) {
+		const struct line *l = &d->added.v[i];
+
+		if (is_comment(l->text, l->len) ||
+		    (l->len == 1 && strchr("{}[](),", *l->text)))
+			continue;
+		if (last && l->number == last + 1 && *l->text != '[') {
+			last = l->number; /* the rest of one entry, or its neighbour */
+			continue;
+		}
+		last = l->number;
+		add_line_item(f, REVIEW_SUPPRESSION_ADDED, l, "more is not reported",
+			      out);
+	}
+}
+
+/* ---- numbers that are asked for ---- */
+
+static const char threshold_key[] =
+	"(fail[_-]under|cov-fail-under|threshold|minimum|target|branches|functions|lines|"
+	"statements|min[_-]?coverage|minimum_coverage|--min-coverage|max-warnings|max_"
+	"warnings)";
+
+/* The number behind the key, and the text in front of it. */
+static bool threshold_of(const regex_t *key, const struct line *l, double *ret,
+			 regmatch_t *ret_at)
+{
+	char text[300], *end, *p;
+
+	if (l->len >= sizeof(text))
+		return false;
+	memcpy(text, l->text, l->len);
+	text[l->len] = '\0';
+	if (regexec(key, text, 1, ret_at, 0) != 0)
+		return false;
+	p = text + ret_at->rm_eo;
+	p += strcspn(p, "0123456789\n");
+	if (!*p || p - (text + ret_at->rm_eo) > 8)
+		return false;
+	*ret = strtod(p, &end);
+	return end != p;
+}
+
+static void match_thresholds(const struct review_file *f, const regex_t *key,
+			     const struct line_diff *d, struct review_items *out)
+{
+	for (size_t i = 0; i < d->removed.n; i++) {
+		const struct line *was = &d->removed.v[i], *is = NULL;
+		double old, now = 0;
+		regmatch_t at, other;
+		bool worse;
+
+		if (is_comment(was->text, was->len) || !threshold_of(key, was, &old, &at))
+			continue;
+		for (size_t k = 0; k < d->added.n && !is; k++)
+			if (threshold_of(key, &d->added.v[k], &now, &other) &&
+			    other.rm_eo - other.rm_so == at.rm_eo - at.rm_so &&
+			    strncasecmp(was->text + at.rm_so,
+					d->added.v[k].text + other.rm_so,
+					(size_t)(at.rm_eo - at.rm_so)) == 0)
+				is = &d->added.v[k];
+		worse = strncasecmp(was->text + at.rm_so, "max", 3) == 0 ? now > old
+									 : now < old;
+		if (is && worse)
+			add_line_item(f, REVIEW_THRESHOLD_LOWERED, is,
+				      "it was stricter before", out);
+		else if (!is && f->path) {
+			struct line gone = {was->text, was->len, was->number};
+			struct review_item *item =
+				add_line_item(f, REVIEW_THRESHOLD_LOWERED, &gone,
+					      "nothing is asked for now", out);
+
+			item->on_base = true;
+		}
+	}
+}
+
+/* ---- commands that test ---- */
+
+static const char test_command[] =
+	"(^|[ \"'`&;|:@(/])(pytest|py\\.test|tox|nox|go test|go vet|npm (run "
+	")?(test|lint)|npm t|"
+	"yarn (run )?(test|lint)|pnpm (run )?(test|lint)|jest|vitest|mocha|cargo "
+	"(test|clippy)|"
+	"mvn [^|]*(test|verify)|gradlew? [^|]*(test|check)|ctest|make "
+	"[^|;&]*(test|check)|"
+	"meson test|bats|exitpath (gate|leak|review|scan|fault|prove)|ruff "
+	"check|mypy|eslint|"
+	"golangci-lint|semgrep|gitleaks|python3? -m (pytest|unittest)|node "
+	"--test|valgrind)"
+	"($|[ \"'`;&|)])";
+
+static const char *const strict_flags[] = {"-race",
+					   "--strict",
+					   "-Werror",
+					   "-fsanitize",
+					   "--cov-fail-under",
+					   "--coverage",
+					   "--error-exitcode",
+					   "--detectOpenHandles",
+					   "-W error",
+					   "--leak-check=full",
+					   "-D warnings",
+					   "-count=1",
+					   "--ci",
+					   "--max-warnings",
+					   "--frozen-lockfile",
+					   "--fail-under",
+					   "./...",
+					   "--all",
+					   "--workspace"};
+
+static bool line_has(const struct line *l, const char *word)
+{
+	return memmem(l->text, l->len, word, strlen(word)) != NULL;
+}
+
+static unsigned lost_flags(const struct line *was, const struct line *is,
+			   const char **ret_first)
+{
+	unsigned lost = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(strict_flags); i++)
+		if (line_has(was, strict_flags[i]) && !line_has(is, strict_flags[i])) {
+			*ret_first = lost++ ? *ret_first : strict_flags[i];
+		}
+	return lost;
+}
+
+struct commands {
+	const regex_t *key;
+	const struct review_patch *patch;
+	struct line_diff *diffs;
+};
+
+/* Is there as much elsewhere: the same command on any added line of what runs checks? */
+static bool runs_elsewhere(const struct commands *c, const struct line *was)
+{
+	regmatch_t at[1];
+	char text[MAX_LINE];
+	size_t len = was->len < sizeof(text) - 1 ? was->len : sizeof(text) - 1;
+	const char *word;
+
+	memcpy(text, was->text, len);
+	text[len] = '\0';
+	if (regexec(c->key, text, 1, at, 0) != 0)
+		return true;
+	text[at->rm_eo] = '\0';
+	word = text + at->rm_so;
+	word += strspn(word, " \"'`&;|:@(/");
+	text[at->rm_so + (regoff_t)strcspn(text + at->rm_so, "\"'`)")] = '\0';
+	for (size_t i = 0; i < c->patch->n; i++)
+		for (size_t k = 0; k < c->diffs[i].added.n; k++)
+			if (c->patch->files[i].path &&
+			    file_class(c->patch->files[i].path) & FILE_CI &&
+			    line_has(&c->diffs[i].added.v[k], word) &&
+			    !is_comment(c->diffs[i].added.v[k].text,
+					c->diffs[i].added.v[k].len))
+				return true;
+	return false;
+}
+
+static void match_commands(const struct commands *c, size_t file,
+			   struct review_items *out)
+{
+	const struct review_file *f = &c->patch->files[file];
+	const struct line_diff *d = &c->diffs[file];
+	const char *path = f->path ? f->path : f->old_path;
+	size_t next = 0;
+
+	for (size_t i = 0; i < d->removed.n; i++) {
+		const struct line *was = &d->removed.v[i], *is = NULL;
+		const char *flag = "";
+		struct review_item *item;
+
+		if (line_has(was, "pipefail") || line_has(was, "set -e")) {
+			bool kept = false;
+
+			for (size_t k = 0; k < d->added.n; k++)
+				kept |= line_has(&d->added.v[k], "pipefail") ||
+					(line_has(&d->added.v[k], "set -e") &&
+					 !line_has(was, "pipefail"));
+			if (!kept && f->path && !is_comment(was->text, was->len)) {
+				item = review_add(
+					out, REVIEW_CI_LOOSENED, path, was->number,
+					"a failed command does not end the script now");
+				item->on_base = true;
+				item->excerpt = dup_line(was->text, was->len);
+			}
+		}
+		if (is_comment(was->text, was->len) || !matches(c->key, was))
+			continue;
+		for (; next < d->added.n && !is; next++)
+			if (matches(c->key, &d->added.v[next]) &&
+			    !is_comment(d->added.v[next].text, d->added.v[next].len))
+				is = &d->added.v[next];
+		if (is && lost_flags(was, is, &flag)) {
+			item = review_add(out, REVIEW_CI_LOOSENED, path, is->number,
+					  "the command is run without %s now", flag);
+			item->excerpt = dup_line(is->text, is->len);
+		} else if (!is && !runs_elsewhere(c, was)) {
+			item = review_add(out, REVIEW_CI_LOOSENED, path, was->number,
+					  "a check is not run any more");
+			item->on_base = true;
+			item->excerpt = dup_line(was->text, was->len);
+		}
+	}
+}
+
+/* ---- all files ---- */
+
+static void snapshot(const struct review_file *f, struct review_items *out)
+{
+	if (f->path && f->old_path && strcmp(f->old_text, f->text) != 0)
+		review_add(out, REVIEW_SNAPSHOT_CHANGED, f->path, 0,
+			   "a recorded output follows the code: nobody but the new code "
+			   "says "
+			   "that it is right");
+}
+
+static void one_file(const struct commands *c, size_t i, const regex_t *compiled,
+		     const regex_t *key, struct review_items *out)
+{
+	const struct review_file *f = &c->patch->files[i];
+	const char *path = f->path ? f->path : f->old_path;
+	unsigned class = file_class(path);
+
+	if (class & FILE_SNAPSHOT)
+		snapshot(f, out);
+	if (f->path && (class & FILE_SUPPRESSION))
+		match_suppressions(f, &c->diffs[i], out);
+	else if (f->path)
+		match_patterns(f, class, compiled, &c->diffs[i], out);
+	if (class & (FILE_CONFIG | FILE_CI))
+		match_thresholds(f, key, &c->diffs[i], out);
+	if (class & FILE_CI)
+		match_commands(c, i, out);
+}
+
+void review_lines(const struct review_patch *patch, struct review_items *out)
+{
+	regex_t compiled[ARRAY_SIZE(patterns)], key, command;
+	struct commands c = {&command, patch, xcalloc(patch->n + 1, sizeof(*c.diffs))};
+
+	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
+		if (regcomp(&compiled[p], patterns[p].expression,
+			    REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
+			abort();
+	if (regcomp(&key, threshold_key, REG_EXTENDED | REG_ICASE) != 0 ||
+	    regcomp(&command, test_command, REG_EXTENDED) != 0)
+		abort();
+	for (size_t i = 0; i < patch->n; i++)
+		line_diff(&patch->files[i], &c.diffs[i]);
+	for (size_t i = 0; i < patch->n; i++)
+		one_file(&c, i, compiled, &key, out);
+	for (size_t i = 0; i < patch->n; i++)
+		line_diff_release(&c.diffs[i]);
+	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
+		regfree(&compiled[p]);
+	regfree(&key);
+	regfree(&command);
+	free(c.diffs);
+}
