@@ -4,8 +4,7 @@
 #include "base/mem.h"
 #include "cli/print_result.h"
 #include "cli/terminal.h"
-#include "engine/fault.h"
-#include "engine/gate.h"
+#include "engine/fault_tree.h"
 #include "engine/interrupt.h"
 #include "report/fault.h"
 
@@ -14,7 +13,7 @@
 #include <unistd.h>
 
 static struct strv classes;
-static const char *check_command, *mode, *layer, *call, *replay, *diff, *packet_dir;
+static const char *check_command, *mode, *layer, *call, *replay, *packet_dir;
 static struct gate_opts gate;
 static int points;
 static bool no_fork;
@@ -52,7 +51,8 @@ static const struct option_row rows[] = {
 	{"fresh", NULL, "begin anew, build again", OPTION_FLAG, &gate.fresh, 0, 0},
 	{"packet", "DIR", "write packet.md and packet.json for the repairing agent",
 	 OPTION_TEXT, &packet_dir, 0, 0},
-	{"diff", "REV", "not yet", OPTION_TEXT, &diff, 0, 0},
+	{"diff", "REV", "points of code that changed since come first", OPTION_TEXT,
+	 &gate.diff, 0, 0},
 	{0},
 };
 
@@ -106,8 +106,6 @@ static int check_layer(struct fault_opts *opts, char **command, struct err *err)
 
 static int check(struct fault_opts *opts, char **command, struct err *err)
 {
-	if (diff)
-		return err_set(err, ERR_USAGE, "--diff: not yet");
 	if (parse_classes(&opts->classes, err) < 0)
 		return -1;
 	if (mode && strcmp(mode, "once") != 0 && strcmp(mode, "forever") != 0)
@@ -129,12 +127,8 @@ static bool is_gate(char **command)
 	       !*command;
 }
 
-static int fault_on_revisions(const struct fault_opts *opts, char **command)
+static void fill_gate(const struct fault_opts *opts, char **command)
 {
-	CLEANUP(result) struct result r = {0};
-	struct err err = {0};
-	int printed, rc;
-
 	gate.command = "fault";
 	gate.dir = ".";
 	gate.store = common.store;
@@ -146,6 +140,14 @@ static int fault_on_revisions(const struct fault_opts *opts, char **command)
 	gate.progress = opts->progress;
 	gate.fault = opts;
 	gate.fault_forever = mode ? opts->forever : -1;
+}
+
+static int fault_on_revisions(void)
+{
+	CLEANUP(result) struct result r = {0};
+	struct err err = {0};
+	int printed, rc;
+
 	if (check_format(&err) < 0 ||
 	    (packet_dir && make_dirs(packet_dir, 0777, &err) < 0))
 		return command_fail(&err);
@@ -160,7 +162,7 @@ static int fault_on_revisions(const struct fault_opts *opts, char **command)
 }
 
 /* The working tree as it is. */
-static int fault_here(struct fault_opts *opts, char **command)
+static int fault_here(char **command)
 {
 	CLEANUP(buf) struct buf text = {0};
 	CLEANUP(fault_report) struct fault_report report = {0};
@@ -176,9 +178,7 @@ static int fault_here(struct fault_opts *opts, char **command)
 			common.format);
 		return command_fail(&err);
 	}
-	if (!opts->classes)
-		opts->classes = (1u << FAULT_CLASSES) - 1;
-	if (engine_fault(opts, command, &report, &err) < 0) {
+	if (engine_fault_tree(&gate, command, &report, &err) < 0) {
 		progress_clear();
 		return command_fail(&err);
 	}
@@ -210,8 +210,8 @@ static int fault_with(char **command)
 	if (check(&opts, command, &err) < 0)
 		return command_fail(&err);
 	interrupt_catch();
-	return is_gate(command) ? fault_on_revisions(&opts, command)
-				: fault_here(&opts, command);
+	fill_gate(&opts, command);
+	return is_gate(command) ? fault_on_revisions() : fault_here(command);
 }
 
 static int run_fault(char **argv)

@@ -7,6 +7,7 @@
 #include "engine/fault_run.h"
 #include "fault/calls.h"
 #include "fault/plan.h"
+#include "rev/changes.h"
 
 #include <string.h>
 
@@ -34,6 +35,34 @@ static bool is_place_of(const struct fault_finding *list, size_t n, const char *
 			return true;
 	}
 	return false;
+}
+
+static unsigned frame_distance(const struct rev_ranges *changed, const struct frame *f)
+{
+	unsigned d = FAULT_FAR;
+
+	for (size_t i = 0; f->file && i < changed->n; i++) {
+		const struct rev_range *r = &changed->v[i];
+
+		if (strcmp(r->path, f->file) != 0)
+			continue;
+		if (f->line && f->line >= r->first && f->line <= r->last)
+			return 0;
+		d = 1;
+	}
+	return d;
+}
+
+unsigned fault_distance(const struct fault_opts *opts, const struct leak *chain)
+{
+	unsigned least = FAULT_FAR;
+
+	for (size_t i = 0; opts->changed && i < chain->nframes; i++) {
+		unsigned d = frame_distance(opts->changed, &chain->frames[i]);
+
+		least = d < least ? d : least;
+	}
+	return least;
 }
 
 bool fault_left_out(const struct fault_opts *opts, const char *call,

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 
 struct fault_layer;
+struct fault_memory;
+struct rev_ranges;
 
 /* A revision's checkout, and how its runs go. Nothing is owned. */
 struct fault_place {
@@ -52,6 +54,9 @@ struct fault_opts {
 	/* Only points of the places (fault_place_sign()) of its findings, settled or not;
 	 * with none of those the command runs without a fault alone. NULL: all */
 	const struct fault_report *only;
+	struct fault_memory *memory; /* of points that are settled; NULL: none */
+	/* Code that a patch changed: points that it leads to come first. NULL: none */
+	const struct rev_ranges *changed;
 	unsigned points;  /* at most; 0: all */
 	uint64_t time_ms; /* begin no run after that; 0: no limit */
 	const struct progress *progress;
@@ -76,6 +81,9 @@ const struct fault_layer *fault_layer_find(const char *name);
 /* That of the command's language; else the first. */
 const struct fault_layer *fault_layer_for(char *const *argv);
 
+/* 0: a frame of it is in a changed function, 1: in a changed file, 2: no frame is. */
+enum { FAULT_FAR = 2 };
+unsigned fault_distance(const struct fault_opts *opts, const struct leak *chain);
 /* For layers: does `only` leave this point out? */
 bool fault_left_out(const struct fault_opts *opts, const char *call,
 		    const struct leak *chain);

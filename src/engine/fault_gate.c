@@ -9,10 +9,11 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "contract/load.h"
-#include "engine/fault.h"
+#include "engine/fault_memory.h"
 #include "engine/isolation.h"
 #include "engine/measure.h"
 #include "engine/server.h"
+#include "engine/surroundings.h"
 #include "verdict/verdict.h"
 
 #include <inttypes.h>
@@ -26,8 +27,7 @@ static void replace(char **field, const char *value)
 	*field = *value ? xstrdup(value) : NULL;
 }
 
-/* Those that can be made to fail, of those wanted; 0: none of them. */
-static uint32_t usable(uint32_t classes)
+uint32_t faults_usable(uint32_t classes)
 {
 	const uint32_t all = (1u << FAULT_CLASSES) - 1;
 
@@ -57,7 +57,7 @@ int faults_apply(const struct gate_opts *opts, struct contract *c, struct err *e
 		err_hint(err, "layers are: %s", buf_str(&all));
 		return -1;
 	}
-	if (!usable(f->classes))
+	if (!faults_usable(f->classes))
 		return err_set(
 			err, ERR_USAGE,
 			"faults: calls of the class db cannot be made to fail yet");
@@ -108,8 +108,39 @@ void faults_reproduce(const struct gate_opts *opts, struct strv *v)
 		strv_addf(v, "--points=%u", o->points);
 	if (o->time_ms)
 		strv_addf(v, "--time=%" PRIu64 "ms", o->time_ms);
+	if (opts->diff)
+		strv_addf(v, "--diff=%s", opts->diff);
 	if (o->key)
 		strv_addf(v, "--replay=%016" PRIx64, o->key);
+}
+
+void faults_add_key(const struct fault_opts *o, struct sha256 *h)
+{
+	CLEANUP_FREE char *numbers =
+		xasprintf("%" PRIx32 " %d %d", o->classes, o->forever, o->errnum);
+
+	sha256_add_field(h, "fault");
+	sha256_add_field(h, numbers);
+	sha256_add_field(h, o->check);
+	sha256_add_field(h, o->layer ? o->layer->name : NULL);
+	sha256_add_field(h, isolation_name(o->isolation));
+}
+
+static void memory_key(const struct session *s, const struct lifecycle *l,
+		       const struct fault_opts *o, const char *tree, char ret[SHA256_HEX])
+{
+	struct contract unnamed = s->contract; /* shallow: for its digest alone */
+	struct sha256 *h = sha256_new();
+
+	unnamed.base = NULL;
+	contract_digest(&unnamed);
+	sha256_add_field(h, tree);
+	sha256_add_field(h, unnamed.digest);
+	sha256_add_field(h, s->prefix);
+	sha256_add_field(h, l->name);
+	faults_add_key(o, h);
+	surroundings_add(h);
+	sha256_finish(h, ret);
 }
 
 /* What a replay of a point on this side begins with. */
@@ -155,6 +186,18 @@ static int keep_report(struct session *s, const struct lifecycle *l, enum side s
 	return session_keep(s, name, text, strlen(text), list, err);
 }
 
+int faults_changed_since(struct repo *r, const char *name, const char *candidate,
+			 struct rev_ranges *ret, struct err *err)
+{
+	struct revision_info since = {0};
+	int rc = rev_resolve(r, name, &since, err);
+
+	if (rc == 0)
+		rc = rev_changed_ranges(r, since.commit, candidate, ret, err);
+	revision_release(&since);
+	return rc;
+}
+
 /* One side. only: the findings of the other, or NULL. */
 static int run_side(struct session *s, const struct lifecycle *l, enum side side,
 		    const struct fault_report *only, struct fault_report *ret,
@@ -164,6 +207,9 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 	const struct fault_opts *flags = s->opts->fault;
 	CLEANUP(strv) struct strv argv = {0}, env = {0}, invocation = {0};
 	CLEANUP(sandbox) struct sandbox views = {0};
+	CLEANUP(rev_ranges) struct rev_ranges changed = {0};
+	__attribute__((cleanup(fault_memory_cleanup))) struct fault_memory *memory = NULL;
+	char key[SHA256_HEX];
 	const struct side_state *own = &s->side[s->same ? SIDE_BASE : side];
 	struct fault_place place = {
 		.cwd = s->side[side].seen_cwd,
@@ -181,7 +227,7 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 		.layer = f->layer ? fault_layer_find(f->layer) : NULL,
 		.dir = s->side[side].cwd,
 		.isolation = s->opts->isolation,
-		.classes = usable(f->classes),
+		.classes = faults_usable(f->classes),
 		.forever = f->forever,
 		.only = only,
 		.points = only ? 0 : f->points,
@@ -189,6 +235,14 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 		.progress = s->opts->progress,
 	};
 
+	if (side == SIDE_CANDIDATE && (s->opts->diff || f->points || f->time_ms)) {
+		if (faults_changed_since(s->repo,
+					 s->opts->diff ? s->opts->diff
+						       : s->side[SIDE_BASE].rev.commit,
+					 s->side[side].rev.commit, &changed, err) < 0)
+			return -1;
+		opts.changed = &changed;
+	}
 	if (flags && !only) {
 		opts.call = flags->call;
 		opts.key = flags->key;
@@ -205,6 +259,9 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 	session_env(s, side, "/tmp", &env);
 	lifecycle_argv(l, &argv);
 	add_invocation(s, l, side, &invocation);
+	memory_key(s, l, &opts, s->side[side].rev.tree, key);
+	memory = fault_memory_new(s->store, key, side == SIDE_BASE, s->opts->fresh);
+	opts.memory = opts.key ? NULL : memory;
 	progress_tell(s->opts->progress, l->name, side_name(side), "fault", 0, 0);
 	return engine_fault(&opts, argv.v, ret, err);
 }

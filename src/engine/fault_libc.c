@@ -6,16 +6,13 @@
  * command's prefix is paid again each time, but threads, sockets, files, children and
  * sanitizers are as they always are.
  */
-#include "engine/fault.h"
+#include "engine/fault_explore.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "detect/frames.h"
 #include "engine/fault_fork.h"
-#include "engine/fault_run.h"
 #include "engine/lane.h"
 #include "fault/calls.h"
-#include "fault/plan.h"
 #include "proc/proc.h"
 #include "sandbox/sandbox.h"
 
@@ -27,45 +24,11 @@
 /* A run with a fault is no slower than one without, unless the machine is busy. */
 enum { TIME_FACTOR = 10, TIME_MORE_MS = 5000, MAX_TRIES = 3, MAX_JOBS = 8 };
 
-/* What is known about one point. */
-struct trial {
-	unsigned tries;
-	bool fired, clean, confirmed;
-	bool forked;		/* … in a fork: no run of its own */
-	struct fault_seen seen; /* of the first run that had a defect */
-	struct fault_judgement judgement;
-};
-
-struct explore {
-	struct fault_session session;
-	struct symbols *symbols; /* opened when they are asked for */
-	const struct fault_opts *opts;
-	struct fault_seen base;
-	struct fault_record record;
-	enum fault_compare compare;
-	struct fault_plan plan;
-	struct trial *trials; /* one per point of the plan */
-	size_t at;	      /* of the plan, in this pass */
-	size_t begun;	      /* runs, for progress */
-	uint64_t start_us;
-	struct fault_report *report;
-};
-
 struct explore_lane {
 	struct explore *x;
 	struct fault_run run;
 	size_t point;
 };
-
-static void end_with(struct fault_report *r, enum outcome outcome, char *why,
-		     const char *hint)
-{
-	r->outcome = outcome;
-	free(r->why);
-	r->why = why;
-	free(r->hint);
-	r->hint = xstrdup(hint);
-}
 
 static void count_run(struct explore *x, const struct run_result *r)
 {
@@ -148,14 +111,15 @@ static bool check_serves(struct explore *x, const struct fault_seen *seen)
 {
 	if (!x->opts->check || (seen->checked && !seen->check_status))
 		return true;
-	end_with(x->report,
-		 seen->checked ? OUTCOME_BASELINE_INVALID : OUTCOME_HARNESS_ERROR,
-		 seen->checked
-			 ? xasprintf("without any fault the check fails with %d%s%s",
-				     seen->check_status, seen->check_said ? ": " : "",
-				     seen->check_said ? seen->check_said : "")
-			 : xstrdup("the check did not come to its end"),
-		 "it runs behind the command, in the same directory and sandbox");
+	fault_end_with(
+		x->report,
+		seen->checked ? OUTCOME_BASELINE_INVALID : OUTCOME_HARNESS_ERROR,
+		seen->checked
+			? xasprintf("without any fault the check fails with %d%s%s",
+				    seen->check_status, seen->check_said ? ": " : "",
+				    seen->check_said ? seen->check_said : "")
+			: xstrdup("the check did not come to its end"),
+		"it runs behind the command, in the same directory and sandbox");
 	return false;
 }
 
@@ -166,26 +130,27 @@ static bool base_serves(struct explore *x, const struct fault_seen *seen)
 
 	for (size_t i = 0; i < FAULT_PROBES; i++)
 		if (seen->probe[i].failed) {
-			end_with(x->report, OUTCOME_BASELINE_INVALID,
-				 xasprintf("without any fault: %s",
-					   seen->probe[i].failure
-						   ? seen->probe[i].failure
-						   : "a sanitizer's error"),
-				 NULL);
+			fault_end_with(x->report, OUTCOME_BASELINE_INVALID,
+				       xasprintf("without any fault: %s",
+						 seen->probe[i].failure
+							 ? seen->probe[i].failure
+							 : "a sanitizer's error"),
+				       NULL);
 			return false;
 		}
 	if (seen->run.end == RUN_NOT_STARTED || seen->run.end == RUN_SANDBOX_FAILED ||
 	    seen->run.end == RUN_LOST) {
-		end_with(x->report, OUTCOME_HARNESS_ERROR,
-			 xasprintf("%s: %s", x->session.argv[0], how), NULL);
+		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
+			       xasprintf("%s: %s", x->session.argv[0], how), NULL);
 		return false;
 	}
 	if (!run_result_passed(&seen->run)) {
-		end_with(x->report, OUTCOME_BASELINE_INVALID,
-			 xasprintf("without any fault the command does not pass: %s%s%s",
-				   how, seen->error ? ": " : "",
-				   seen->error ? seen->error : ""),
-			 "a test that passes shows what a fault changes");
+		fault_end_with(
+			x->report, OUTCOME_BASELINE_INVALID,
+			xasprintf("without any fault the command does not pass: %s%s%s",
+				  how, seen->error ? ": " : "",
+				  seen->error ? seen->error : ""),
+			"a test that passes shows what a fault changes");
 		return false;
 	}
 	return check_serves(x, seen);
@@ -194,96 +159,26 @@ static bool base_serves(struct explore *x, const struct fault_seen *seen)
 static bool record_serves(struct explore *x)
 {
 	if (!x->record.loaded) {
-		end_with(x->report, OUTCOME_HARNESS_ERROR,
-			 xasprintf("%s did not load the library that makes calls fail",
-				   x->session.argv[0]),
-			 "static and setuid programs, and those that clear LD_PRELOAD, "
-			 "do not: link the program dynamically");
+		fault_end_with(
+			x->report, OUTCOME_HARNESS_ERROR,
+			xasprintf("%s did not load the library that makes calls fail",
+				  x->session.argv[0]),
+			"static and setuid programs, and those that clear LD_PRELOAD, "
+			"do not: link the program dynamically");
 		return false;
 	}
 	if (!x->plan.n && !x->opts->only) {
-		end_with(x->report, OUTCOME_HARNESS_ERROR,
-			 x->opts->key
-				 ? xasprintf("the point %016" PRIx64 " was not reached",
-					     x->opts->key)
-				 : xstrdup("no call that could fail was reached"),
-			 x->opts->key ? "points belong to one build of the program"
-				      : "see --classes and --call");
+		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
+			       x->opts->key
+				       ? xasprintf("the point %016" PRIx64
+						   " was not reached",
+						   x->opts->key)
+				       : xstrdup("no call that could fail was reached"),
+			       x->opts->key ? "points belong to one build of the program"
+					    : "see --classes and --call");
 		return false;
 	}
 	return true;
-}
-
-static struct symbols *symbols_of(struct explore *x)
-{
-	bool sandboxed = x->opts->isolation == ISOLATION_SANDBOX;
-
-	if (!x->symbols)
-		x->symbols =
-			symbols_new(x->session.cwd, sandboxed ? &x->session.views : NULL);
-	return x->symbols;
-}
-
-static void fill_chain(struct explore *x, const struct fault_point *p, struct leak *chain)
-{
-	const struct source_root root = {x->session.project, x->session.checkout};
-	struct raw_stack stack = {0};
-
-	for (uint32_t i = 0; i < p->nframes; i++) {
-		const char *module = fault_record_module(&x->record, &p->frames[i]);
-		struct raw_frame *f = raw_stack_add(&stack);
-
-		if (!f)
-			break;
-		f->module = xstrdup(module);
-		f->offset = module ? p->frames[i].offset : 0;
-	}
-	frames_fill(chain, &stack, &root, symbols_of(x));
-	raw_stack_release(&stack);
-}
-
-static bool is_left_out(struct explore *x, const struct fault_point *p)
-{
-	struct leak chain = {0};
-	bool out;
-
-	fill_chain(x, p, &chain);
-	out = fault_left_out(x->opts, fault_calls[p->call].name, &chain);
-	leak_release(&chain);
-	return out;
-}
-
-/* Takes out what `only` leaves out, then what is more than `points`. */
-static void cut_plan(struct explore *x)
-{
-	struct fault_plan *p = &x->plan;
-	size_t kept = 0;
-
-	for (size_t i = 0; x->opts->only && i < p->n; i++)
-		if (!is_left_out(x, p->points[i]))
-			p->points[kept++] = p->points[i];
-	p->n = x->opts->only ? kept : p->n;
-	if (x->opts->points && p->n > x->opts->points) {
-		p->left = p->n - x->opts->points;
-		p->n = x->opts->points;
-	}
-}
-
-static void make_plan(struct explore *x)
-{
-	const struct fault_choice choice = {
-		.project = x->session.project,
-		.call = x->opts->call,
-		.key = x->opts->key,
-	};
-
-	fault_plan_make(&x->record, &choice, &x->plan);
-	cut_plan(x);
-	x->trials = xcalloc(x->plan.n + 1, sizeof(*x->trials));
-	x->report->points = x->record.npoints;
-	x->report->calls = x->record.calls;
-	x->report->outside = x->plan.outside;
-	x->report->chosen = x->plan.n + x->plan.left;
 }
 
 /* 1: go on; 0: the outcome is set. Two runs: output that differs proves nothing. */
@@ -302,7 +197,7 @@ static int record(struct explore *x, struct err *err)
 	if (!base_serves(x, &x->base))
 		return 0;
 	choose_probes(x);
-	make_plan(x);
+	fault_choose(x);
 	if (!record_serves(x))
 		return 0;
 	if (run_base(x, &again, &spare, err) < 0)
@@ -399,6 +294,7 @@ static void take(struct explore *x, size_t point, struct fault_seen *seen)
 	fault_judge(&expect, seen, &j);
 	if (j.defect == DEFECT_NONE) {
 		t->clean = true;
+		fault_settle(x, point);
 	} else if (t->judgement.defect == DEFECT_NONE) {
 		t->judgement = j; /* j.stack points into what is moved along */
 		t->seen = *seen;
@@ -406,6 +302,7 @@ static void take(struct explore *x, size_t point, struct fault_seen *seen)
 		return;
 	} else if (t->judgement.defect == j.defect) {
 		t->confirmed = true;
+		fault_settle(x, point);
 	}
 	fault_judgement_release(&j);
 }
@@ -447,6 +344,14 @@ static uint64_t time_left_ms(const struct explore *x)
 	return x->opts->time_ms > gone + 1 ? (x->opts->time_ms - gone) / 2 : 1;
 }
 
+static bool all_known(const struct explore *x)
+{
+	for (size_t i = 0; i < x->plan.n; i++)
+		if (!x->trials[i].known)
+			return false;
+	return true;
+}
+
 /* Points that are clean in a fork need no run. */
 static int explore_forked(struct explore *x, struct err *err)
 {
@@ -460,7 +365,7 @@ static int explore_forked(struct explore *x, struct err *err)
 	};
 	CLEANUP(fault_forked) struct fault_forked forked = {0};
 
-	if (x->opts->key || x->opts->no_fork || x->opts->check)
+	if (x->opts->key || x->opts->no_fork || x->opts->check || all_known(x))
 		return 0;
 	progress_tell(x->opts->progress, "fault", "points, in forks", NULL, 0, 0);
 	if (fault_fork_explore(&x->session, &fork, &forked, err) < 0)
@@ -470,8 +375,11 @@ static int explore_forked(struct explore *x, struct err *err)
 	for (size_t i = 0; i < x->plan.n; i++) {
 		struct trial *t = &x->trials[i];
 
-		t->forked = t->clean = t->fired = forked.clean[i];
-		t->tries = forked.clean[i];
+		if (t->known || !forked.clean[i])
+			continue;
+		t->forked = t->clean = t->fired = true;
+		t->tries = 1;
+		fault_settle(x, i);
 	}
 	x->report->forked = forked.nclean;
 	if (forked.why)
@@ -499,120 +407,6 @@ static int explore_all(struct explore *x, struct err *err)
 	return 0;
 }
 
-/* ---- the report ---- */
-
-static char *class_list(uint32_t classes)
-{
-	struct buf b = {0};
-
-	for (unsigned c = 0; c < FAULT_CLASSES; c++)
-		if (classes & 1u << c)
-			buf_addf(&b, "%s%s", b.len ? "," : "",
-				 fault_class_name((enum fault_class)c));
-	return buf_detach(&b);
-}
-
-static char *replay_of(const struct explore *x, uint64_t key)
-{
-	const struct fault_opts *o = x->opts;
-	CLEANUP(strv) struct strv v = {0};
-
-	if (o->invocation) {
-		strv_copy(&v, o->invocation->v);
-	} else {
-		strv_add(&v, "exitpath");
-		strv_add(&v, "fault");
-		if (o->isolation != ISOLATION_SANDBOX)
-			strv_addf(&v, "--isolation=%s", isolation_name(o->isolation));
-	}
-	if (o->forever) {
-		strv_add(&v, "--mode");
-		strv_add(&v, "forever");
-		strv_add(&v, "--classes");
-		strv_take(&v, class_list(o->classes));
-	}
-	if (o->check && !o->invocation) {
-		strv_add(&v, "--check");
-		strv_add(&v, o->check);
-	}
-	strv_add(&v, "--replay");
-	strv_addf(&v, "%016" PRIx64, key);
-	if (!o->lifecycle) {
-		strv_add(&v, "--");
-		strv_copy(&v, x->session.argv);
-	}
-	return shell_quote(v.v);
-}
-
-/* Relative to the project; "$TMPDIR/out": the run's directory had a name of its own. It
- * may be cut. */
-static char *argument_of(const struct explore *x, const struct fault_point *p)
-{
-	const char *project = x->session.project, *rest;
-
-	if (!*p->argument)
-		return NULL;
-	if (path_is_below(p->argument, project) && p->argument[strlen(project)])
-		return xstrdup(p->argument + strlen(project) + 1);
-	if (strncmp(p->argument, x->session.scratch, strlen(x->session.scratch)) != 0)
-		return xstrdup(p->argument);
-	rest = strstr(p->argument + strlen(x->session.scratch), "/tmp");
-	return rest ? xasprintf("$TMPDIR%s", rest + 4) : NULL;
-}
-
-static void fill_finding(struct explore *x, size_t point, struct fault_finding *f)
-{
-	const struct fault_point *p = x->plan.points[point];
-	const struct fault_call *call = &fault_calls[p->call];
-	struct trial *t = &x->trials[point];
-
-	f->defect = t->judgement.defect;
-	f->what = TAKE_PTR(t->judgement.what);
-	f->more = t->judgement.more;
-	t->judgement.more = (struct strv){0};
-	f->call = xstrdup(call->name);
-	f->argument = argument_of(x, p);
-	f->error = xstrdup(fault_error_name(p, x->opts->errnum));
-	f->key = p->key;
-	f->replay = replay_of(x, p->key);
-	fill_chain(x, p, &f->chain);
-	if (t->judgement.stack) {
-		f->held.nframes = t->judgement.stack->nframes;
-		f->held.frames = TAKE_PTR(t->judgement.stack->frames);
-		t->judgement.stack->nframes = 0;
-	}
-}
-
-static void conclude(struct explore *x)
-{
-	struct fault_report *r = x->report;
-
-	for (size_t i = 0; i < x->plan.n; i++) {
-		const struct trial *t = &x->trials[i];
-
-		r->explored += t->fired;
-		r->missed += t->tries && !t->fired;
-		r->rerun += t->tries && !t->forked;
-		if (t->confirmed)
-			fill_finding(x, i, fault_report_finding(r));
-		else if (t->judgement.defect != DEFECT_NONE)
-			fill_finding(
-				x, i,
-				VEC_ADD(r->unsettled, r->nunsettled, r->unsettled_cap));
-	}
-	r->unconfirmed = r->nunsettled;
-	if (r->nfindings)
-		end_with(r, OUTCOME_DEFECT, NULL, NULL);
-	else if (!r->explored && !x->opts->only)
-		end_with(r, OUTCOME_INCONCLUSIVE, xstrdup("no call was made to fail"),
-			 "allow more --time");
-	else if (r->unconfirmed || r->missed)
-		end_with(r, OUTCOME_INCONCLUSIVE,
-			 xstrdup("not all of it happens in every run"), NULL);
-	else
-		end_with(r, OUTCOME_CLEAN, NULL, NULL);
-}
-
 static int run_all(struct explore *x, struct err *err)
 {
 	int rc;
@@ -624,9 +418,10 @@ static int run_all(struct explore *x, struct err *err)
 	rc = record(x, err);
 	if (rc <= 0)
 		return rc;
+	fault_recall(x);
 	if (explore_all(x, err) < 0)
 		return -1;
-	conclude(x);
+	fault_conclude(x);
 	return 0;
 }
 
@@ -644,6 +439,7 @@ static int explore_libc(const struct fault_opts *opts, char *const *argv,
 	for (size_t i = 0; i < x.plan.n && x.trials; i++) {
 		fault_seen_release(&x.trials[i].seen);
 		fault_judgement_release(&x.trials[i].judgement);
+		fault_finding_release(&x.trials[i].finding);
 	}
 	free(x.trials);
 	fault_plan_release(&x.plan);

@@ -36,6 +36,7 @@ struct gate_opts {
 	 * points 0, time 0, NULL: not given. */
 	const struct fault_opts *fault;
 	int fault_forever; /* -1: not given */
+	const char *diff;  /* --diff REV */
 	const struct progress *progress;
 };
 

@@ -6,14 +6,12 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/version.h"
 #include "contract/load.h"
 #include "engine/isolation.h"
 #include "engine/server.h"
+#include "engine/surroundings.h"
 
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 /* valgrind slows a program down 50 to 70 times; most of a lifecycle is start-up and
  * waiting, so ten times the deadline of a plain run is enough in practice. Its shadow
@@ -276,41 +274,25 @@ void measurement_release(struct measurement *m)
 static void reuse_key(const struct session *s, const struct lifecycle *l,
 		      const struct group *g, char ret[SHA256_HEX])
 {
-	/* What of the environment decides about what is run and what is reported. */
-	static const char *const steering[] = {
-		"PATH",		  "HOME",	    "LD_PRELOAD",    "LD_LIBRARY_PATH",
-		"ASAN_OPTIONS",	  "LSAN_OPTIONS",   "UBSAN_OPTIONS", "VALGRIND_OPTS",
-		"GOFLAGS",	  "GOTOOLCHAIN",    "GOEXPERIMENT",  "GODEBUG",
-		"NODE_OPTIONS",	  "NODE_PATH",	    "PYTHONPATH",    "PYTHONHASHSEED",
-		"PYTHONWARNINGS", "PYTEST_ADDOPTS", "VIRTUAL_ENV",   "PYTHONHOME"};
 	CLEANUP_FREE char *names = group_names(g);
 	CLEANUP_FREE char *url = server_of(l), *server = server_public(url);
-	CLEANUP_FREE char *how = xasprintf("%lu %u", (unsigned long)geteuid(),
-					   s->same ? 1 : s->opts->jobs);
+	CLEANUP_FREE char *how = xasprintf("%u", s->same ? 1 : s->opts->jobs);
 	struct contract unnamed = s->contract; /* shallow: for its digest alone */
 	struct sha256 *h = sha256_new();
-	struct utsname u = {0};
 
-	uname(&u);
 	unnamed.base = NULL;
 	contract_digest(&unnamed);
 	sha256_add_field(h, s->side[SIDE_BASE].rev.tree);
 	sha256_add_field(h, unnamed.digest);
 	sha256_add_field(h, s->prefix);
-	session_add_build_env(h);
 	sha256_add_field(h, l->name);
 	sha256_add_field(h, names);
 	sha256_add_field(h, how);
 	sha256_add_field(h, server);
 	sha256_add_field(h, isolation_name(s->opts->isolation));
-	for (size_t k = 0; k < ARRAY_SIZE(steering); k++)
-		sha256_add_field(h, getenv(steering[k]));
 	for (size_t i = 0; i < g->n; i++)
 		sha256_add_field(h, g->version[i]);
-	sha256_add_field(h, EXITPATH_VERSION);
-	sha256_add_field(h, u.nodename);
-	sha256_add_field(h, u.release);
-	sha256_add_field(h, u.machine);
+	surroundings_add(h);
 	sha256_finish(h, ret);
 }
 

@@ -20,8 +20,7 @@ const char *side_name(enum side s)
 	return s == SIDE_BASE ? "base" : "candidate";
 }
 
-/* The contract nearest to dir, between it and the repository's top; NULL: none. */
-static char *find_contract(const char *top, const char *prefix)
+char *session_find_contract(const char *top, const char *prefix)
 {
 	CLEANUP_FREE char *rel = xstrdup(prefix);
 
@@ -169,8 +168,7 @@ static char *name_from(const char *path)
 	return xstrdup("command");
 }
 
-/* The lifecycle of `-- CMD`, in place of those of the contract. */
-static void lifecycle_from_argv(struct contract *c, char *const *argv)
+void contract_only_command(struct contract *c, char *const *argv)
 {
 	struct lifecycle *l;
 
@@ -219,7 +217,7 @@ static int apply_flags(struct session *s, struct err *err)
 	replace(&c->setup, o->setup);
 	replace(&c->suite, o->suite);
 	if (o->argv && o->argv[0])
-		lifecycle_from_argv(c, o->argv);
+		contract_only_command(c, o->argv);
 	else if (o->only && keep_only(c, o->only, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->nlifecycles; i++) {
@@ -251,7 +249,7 @@ static int load_contract(struct session *s, struct err *err)
 	CLEANUP_FREE char *path = NULL;
 
 	if (!o->contract)
-		path = find_contract(repo_top(s->repo), repo_prefix(s->repo));
+		path = session_find_contract(repo_top(s->repo), repo_prefix(s->repo));
 	else if (strcmp(o->contract, "/dev/null")) /* that is: none, flags alone */
 		path = xstrdup(o->contract);
 	if (path && contract_load(path, &s->contract, err) < 0)

@@ -72,8 +72,11 @@ int session_setup(struct session *s, unsigned sides, bool *ret_ok, struct err *e
 /* One lifecycle under all its detectors: adds its checks to the result. */
 int session_measure(struct session *s, const struct lifecycle *l, struct err *err);
 
-/* Adds to a key what of the environment decides about a build. */
-void session_add_build_env(struct sha256 *h);
+/* The contract nearest to the directory prefix of the repository at top; NULL: none. The
+ * caller frees. */
+char *session_find_contract(const char *top, const char *prefix);
+/* Makes `-- CMD` the one lifecycle of the contract. */
+void contract_only_command(struct contract *c, char *const *argv);
 
 /* The one shell command that repeats this invocation. The caller frees. */
 char *session_reproduce(const struct session *s);

@@ -1,5 +1,6 @@
 /* The checkouts of a session, and their set-up. */
 #include "engine/isolation.h"
+#include "engine/surroundings.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -19,17 +20,6 @@ static void tell_waiting(void *ctx, pid_t owner)
 	progress_tell(s->opts->progress, "checkout", text, NULL, 0, 0);
 }
 
-void session_add_build_env(struct sha256 *h)
-{
-	/* What make, meson, CMake and cargo read: another compiler is another build. */
-	static const char *const names[] = {"CC",	 "CXX",	     "CFLAGS",
-					    "CXXFLAGS",	 "CPPFLAGS", "LDFLAGS",
-					    "RUSTFLAGS", "GOFLAGS",  "CGO_CFLAGS"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		sha256_add_field(h, getenv(names[i]));
-}
-
 /* Two contracts of one repository may have the same command line for their set-up. */
 static void setup_digest(const struct session *s, char ret[SHA256_HEX])
 {
@@ -42,7 +32,7 @@ static void setup_digest(const struct session *s, char ret[SHA256_HEX])
 	/* What was built in the sandbox holds the path that it had there. */
 	sha256_add_field(h, isolation_name(s->opts->isolation));
 	sha256_add_field(h, session_sandboxed(s) ? repo_top(s->repo) : NULL);
-	session_add_build_env(h);
+	surroundings_add_build(h);
 	sha256_finish(h, ret);
 }
 

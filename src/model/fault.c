@@ -45,6 +45,8 @@ void fault_sign(struct fault_finding *f)
 	CLEANUP_FREE char *place = fault_place_sign(f->call, &f->chain);
 
 	free(f->signature);
+	free(f->ignored_by);
+	free(f->reason);
 	f->signature = xasprintf("%s|%s", fault_defect_name(f->defect), place);
 }
 
@@ -62,16 +64,21 @@ void fault_finding_release(struct fault_finding *f)
 	*f = (struct fault_finding){0};
 }
 
+static void release_list(struct fault_finding *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fault_finding_release(&list[i]);
+	free(list);
+}
+
 void fault_report_release(struct fault_report *r)
 {
-	for (size_t i = 0; i < r->nfindings; i++)
-		fault_finding_release(&r->findings[i]);
-	for (size_t i = 0; i < r->nunsettled; i++)
-		fault_finding_release(&r->unsettled[i]);
-	free(r->findings);
-	free(r->unsettled);
+	release_list(r->findings, r->nfindings);
+	release_list(r->ignored, r->nignored);
+	release_list(r->unsettled, r->nunsettled);
 	free(r->why);
 	free(r->hint);
+	free(r->run_id);
 	strv_release(&r->notes);
 	*r = (struct fault_report){0};
 }
@@ -90,6 +97,8 @@ json_t *fault_finding_to_json(const struct fault_finding *f)
 	json_object_set_new(j, "stack", frames_to_json(&f->chain));
 	json_object_set_new(j, "acquired", frames_to_json(&f->held));
 	json_put(j, "signature", f->signature);
+	json_put(j, "ignored_by", f->ignored_by);
+	json_put(j, "reason", f->reason);
 	json_put(j, "key", key);
 	json_put(j, "replay", f->replay);
 	return j;
@@ -107,6 +116,8 @@ static bool read_finding(const json_t *j, struct fault_finding *f)
 	f->argument = json_get_dup(j, "argument");
 	f->what = json_get_dup(j, "what");
 	f->signature = json_get_dup(j, "signature");
+	f->ignored_by = json_get_dup(j, "ignored_by");
+	f->reason = json_get_dup(j, "reason");
 	f->replay = json_get_dup(j, "replay");
 	f->key = strtoull(key, &end, 16);
 	return f->call && f->what && f->signature && !*end &&
@@ -123,9 +134,18 @@ int fault_finding_from_json(const json_t *j, struct fault_finding *ret)
 	return -1;
 }
 
+static json_t *list_to_json(const struct fault_finding *list, size_t n)
+{
+	json_t *j = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(j, fault_finding_to_json(&list[i]));
+	return j;
+}
+
 json_t *fault_report_to_json(const struct fault_report *r)
 {
-	json_t *j = json_object(), *findings = json_array(), *unsettled = json_array();
+	json_t *j = json_object();
 
 	json_put(j, "outcome", outcome_name(r->outcome));
 	json_put(j, "why", r->why);
@@ -136,18 +156,18 @@ json_t *fault_report_to_json(const struct fault_report *r)
 	json_put_u64(j, "explored", r->explored);
 	json_put_u64(j, "forked", r->forked);
 	json_put_u64(j, "rerun", r->rerun);
+	json_put_u64(j, "near", r->near);
 	json_put_u64(j, "outside", r->outside);
 	json_put_u64(j, "missed", r->missed);
 	json_put_u64(j, "unconfirmed", r->unconfirmed);
+	json_put_u64(j, "known", r->known);
 	json_put_u64(j, "runs", r->runs);
 	json_put_u64(j, "wall_ms", r->wall_us / 1000);
 	json_put_u64(j, "cpu_ms", r->cpu_us / 1000);
 	json_object_set_new(j, "notes", strv_to_json(&r->notes));
-	for (size_t i = 0; i < r->nfindings; i++)
-		json_array_append_new(findings, fault_finding_to_json(&r->findings[i]));
-	json_object_set_new(j, "findings", findings);
-	for (size_t i = 0; i < r->nunsettled; i++)
-		json_array_append_new(unsettled, fault_finding_to_json(&r->unsettled[i]));
-	json_object_set_new(j, "unsettled", unsettled);
+	json_object_set_new(j, "findings", list_to_json(r->findings, r->nfindings));
+	json_object_set_new(j, "ignored", list_to_json(r->ignored, r->nignored));
+	json_object_set_new(j, "unsettled", list_to_json(r->unsettled, r->nunsettled));
+	json_put(j, "run_id", r->run_id);
 	return j;
 }

@@ -44,6 +44,8 @@ struct fault_finding {
 	char *signature;
 	struct leak chain; /* its frames: who made the call, innermost first */
 	struct leak held;  /* its frames: where what is held was acquired; may be none */
+	char *ignored_by; /* the match of faults.ignore in the contract; NULL: none … */
+	char *reason;	  /* … and why, owner first: "@me: a cache" */
 };
 /* Sets f->signature: defect, call, and frames as leak_sign() has them. */
 void fault_sign(struct fault_finding *f);
@@ -57,18 +59,23 @@ struct fault_report {
 	char *why, *hint; /* for an outcome that is neither clean nor a defect; or NULL */
 	size_t points;	  /* distinct stacks of the run without a fault */
 	size_t chosen, explored;
+	size_t near; /* of those chosen: in files that changed, with --diff */
 	/* Of those explored or missed: in forks of one run, which were clean there; by
 	 * runs of their own. */
 	size_t forked, rerun;
 	size_t outside;	    /* points of programs that are not the project's: not tried */
 	size_t missed;	    /* explored, and their call was not reached again */
 	size_t unconfirmed; /* defects that a second run did not show */
+	size_t known; /* of those explored: from an earlier run that was cut short */
 	size_t runs;
 	uint64_t calls; /* that could have failed, of the run without a fault */
 	uint64_t wall_us, cpu_us;
 	struct strv notes;
+	char *run_id; /* where it is recorded; NULL: it is not */
 	struct fault_finding *findings;
 	size_t nfindings, findings_cap;
+	struct fault_finding *ignored; /* by the contract */
+	size_t nignored, ignored_cap;
 	struct fault_finding *unsettled; /* seen once and not again, `unconfirmed` */
 	size_t nunsettled, unsettled_cap;
 };

@@ -39,11 +39,8 @@ void check_release(struct check *c)
 {
 	for (size_t i = 0; i < c->nfindings; i++)
 		finding_release(&c->findings[i]);
-	for (size_t i = 0; i < c->nfaults; i++) {
+	for (size_t i = 0; i < c->nfaults; i++)
 		fault_finding_release(&c->faults[i].fault);
-		free(c->faults[i].ignored_by);
-		free(c->faults[i].reason);
-	}
 	free(c->findings);
 	free(c->faults);
 	free(c->target);

@@ -48,8 +48,6 @@ struct finding {
 struct check_fault {
 	enum finding_class class;   /* not FINDING_LEARNED */
 	struct fault_finding fault; /* of the candidate; of base when repaired */
-	char *ignored_by;	    /* the match in the contract's faults.ignore */
-	char *reason;		    /* and its reason, owner first: "@me: a cache" */
 };
 
 /* One lifecycle under one detector; or the set-up; or the suite. */

@@ -74,8 +74,6 @@ static json_t *fault_to_json(const struct check_fault *f)
 	json_t *j = json_object();
 
 	json_put(j, "class", finding_class_name(f->class));
-	json_put(j, "ignored_by", f->ignored_by);
-	json_put(j, "reason", f->reason);
 	json_object_set_new(j, "fault", fault_finding_to_json(&f->fault));
 	return j;
 }
@@ -95,8 +93,6 @@ static bool faults_from_json(const json_t *faults, struct check *ret)
 		    fault_finding_from_json(json_object_get(item, "fault"), &f->fault) <
 			    0)
 			return false;
-		f->ignored_by = json_get_dup(item, "ignored_by");
-		f->reason = json_get_dup(item, "reason");
 	}
 	return true;
 }

@@ -78,6 +78,12 @@ static void add_counts(struct buf *out, const struct fault_report *r)
 			 "  %zu points of programs outside of the project were left "
 			 "out\n",
 			 r->outside);
+	if (r->known)
+		buf_addf(out, "  %zu of them in an earlier run, which was cut short\n",
+			 r->known);
+	if (r->near)
+		buf_addf(out, "  %zu of them in files that changed, which came first\n",
+			 r->near);
 	if (r->missed)
 		buf_addf(out, "  %zu points were not reached again\n", r->missed);
 	if (r->unconfirmed)
@@ -85,6 +91,17 @@ static void add_counts(struct buf *out, const struct fault_report *r)
 			 r->unconfirmed);
 	for (size_t i = 0; i < r->notes.n; i++)
 		add_line(out, "  ", r->notes.v[i]);
+}
+
+static void add_ignored(struct buf *out, const struct fault_finding *f)
+{
+	buf_adds(out, "\nignored by ");
+	escape_line(out, f->ignored_by);
+	buf_adds(out, " (");
+	escape_line(out, f->reason);
+	buf_adds(out, "): ");
+	add_fault_line(out, f);
+	buf_addc(out, '\n');
 }
 
 static void write_text(const struct fault_report *r, const struct report_opts *opts,
@@ -108,6 +125,10 @@ static void write_text(const struct fault_report *r, const struct report_opts *o
 		buf_addc(out, '\n');
 		add_fault_finding(out, &r->findings[i], "    ");
 	}
+	for (size_t i = 0; i < r->nignored; i++)
+		add_ignored(out, &r->ignored[i]);
+	if (r->run_id)
+		buf_addf(out, "\nevidence   %s\n", r->run_id);
 }
 
 const struct fault_format fault_text = {"text", write_text};

@@ -185,9 +185,9 @@ static void add_fault(const struct check_fault *f, struct buf *out)
 	add_code(out, buf_str(&line));
 	buf_adds(out, "\nsignature: ");
 	add_code(out, f->fault.signature);
-	if (f->ignored_by) {
+	if (f->fault.ignored_by) {
 		buf_adds(out, "\nignored by: ");
-		add_code(out, f->ignored_by);
+		add_code(out, f->fault.ignored_by);
 	}
 	buf_adds(out, "\n\n");
 	add_fault_finding(&text, &f->fault, "  ");

@@ -72,7 +72,6 @@ static json_t *fault(const struct check_fault *f)
 	json_t *j = json_object();
 
 	json_put(j, "class", finding_class_name(f->class));
-	json_put(j, "ignored_by", f->ignored_by);
 	json_object_set_new(j, "fault", fault_finding_to_json(&f->fault));
 	return j;
 }

@@ -239,8 +239,9 @@ static void add_fault(const struct printer *p, const struct check_fault *f, bool
 		CLEANUP(buf) struct buf line = {0};
 
 		add_fault_line(&line, &f->fault);
-		if (f->ignored_by)
-			buf_addf(&line, ", by %s (%s)", f->ignored_by, f->reason);
+		if (f->fault.ignored_by)
+			buf_addf(&line, ", by %s (%s)", f->fault.ignored_by,
+				 f->fault.reason);
 		add_paragraph(p, "    ", "- ", buf_str(&line));
 	}
 }

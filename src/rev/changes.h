@@ -40,4 +40,23 @@ int rev_changes(struct repo *r, const char *base, const char *candidate, size_t 
 void rev_changes_release(struct rev_changes *c);
 DEFINE_CLEANUP(rev_changes)
 
+/* Lines of a file that belong to functions, or what git takes for such, that a patch
+ * changes. */
+struct rev_range {
+	char *path;
+	unsigned first, last; /* in the candidate, from 1; 0, 0: the file is only named */
+};
+struct rev_ranges {
+	struct rev_range *v;
+	size_t n, cap;
+};
+/* As rev_changes(), in the order of paths; a changed file has one range at least. Names
+ * that git would quote (with control characters, quotes) are left out. */
+int rev_changed_ranges(struct repo *r, const char *base, const char *candidate,
+		       struct rev_ranges *ret, struct err *err);
+/* Of the output of `git diff -W`; what is malformed is left out. */
+void rev_ranges_parse(const char *text, size_t len, struct rev_ranges *ret);
+void rev_ranges_release(struct rev_ranges *r);
+DEFINE_CLEANUP(rev_ranges)
+
 #endif

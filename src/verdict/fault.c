@@ -101,6 +101,14 @@ static bool unsettled_on(const struct fault_report *base, const char *signature)
 	return false;
 }
 
+static void mark_ignored(struct fault_finding *f, const struct suppression *by)
+{
+	free(f->ignored_by);
+	free(f->reason);
+	f->ignored_by = xstrdup(by->match);
+	f->reason = xasprintf("%s: %s", by->owner, by->reason);
+}
+
 struct tally {
 	size_t blamed, inherited, repaired, unsettled, ignored;
 };
@@ -113,10 +121,8 @@ static void add(struct check *ret, enum finding_class class, struct fault_findin
 	c->class = class;
 	c->fault = *f;
 	*f = (struct fault_finding){0};
-	if (!by)
-		return;
-	c->ignored_by = xstrdup(by->match);
-	c->reason = xasprintf("%s: %s", by->owner, by->reason);
+	if (by)
+		mark_ignored(&c->fault, by);
 }
 
 /* Which of the candidate's are inherited: the exact ones first. */
@@ -338,8 +344,8 @@ static void decide_found(const struct fault_case *in, const struct tally *t,
 		       xasprintf("%s: %s, and on base as well. Nothing is blamed on the "
 				 "patch.",
 				 in->target, what),
-		       "repair it on base first, checked with --repairs; or try only "
-		       "what the patch changes: --diff BASE");
+		       "repair it on base first, checked with --repairs; or try "
+		       "what the patch changes: --diff BASE --points N");
 	} else if (t->unsettled) {
 		what = describe(ret, FINDING_INTERMITTENT, t->unsettled);
 		decide(ret, OUTCOME_INCONCLUSIVE,
@@ -373,4 +379,60 @@ void verdict_fault(struct fault_case *in, struct check *ret)
 	note_expired(in, ret);
 	if (in->candidate)
 		ret->duration_us = in->candidate->wall_us;
+}
+
+/* ---- one revision alone ---- */
+
+void verdict_fault_ignore(struct fault_report *r, const struct suppression *ignore,
+			  size_t nignore, const char *today)
+{
+	const struct fault_case in = {
+		.ignore = ignore, .nignore = nignore, .today = today};
+	struct check expired = {0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->nfindings; i++) {
+		const struct suppression *by = ignored_by(&in, &r->findings[i]);
+
+		if (!by) {
+			r->findings[kept++] = r->findings[i];
+			continue;
+		}
+		mark_ignored(&r->findings[i], by);
+		*VEC_ADD(r->ignored, r->nignored, r->ignored_cap) = r->findings[i];
+	}
+	r->nfindings = kept;
+	if (r->outcome == OUTCOME_DEFECT && !kept)
+		r->outcome = r->unconfirmed || r->missed ? OUTCOME_INCONCLUSIVE
+							 : OUTCOME_CLEAN;
+	note_expired(&in, &expired);
+	strv_copy(&r->notes, expired.notes.v);
+	strv_release(&expired.notes);
+}
+
+static void lend(struct check *c, enum finding_class class,
+		 const struct fault_finding *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct check_fault *f = VEC_ADD(c->faults, c->nfaults, c->faults_cap);
+
+		f->class = class;
+		f->fault = list[i];
+	}
+}
+
+void verdict_fault_alone(const struct fault_report *r, struct check *ret)
+{
+	ret->detector = xstrdup("fault");
+	ret->outcome = r->outcome;
+	ret->explanation = r->why ? xstrdup(r->why)
+				  : xasprintf("%zu of %zu calls were made to fail, %zu "
+					      "were not survived.",
+					      r->explored, r->chosen, r->nfindings);
+	ret->next = xstrdup(r->hint);
+	ret->duration_us = r->wall_us;
+	strv_copy(&ret->notes, r->notes.v);
+	lend(ret, FINDING_NEW, r->findings, r->nfindings);
+	lend(ret, FINDING_INTERMITTENT, r->unsettled, r->nunsettled);
+	lend(ret, FINDING_SUPPRESSED, r->ignored, r->nignored);
 }

@@ -60,6 +60,13 @@ struct fault_case {
  * are inherited as base has, those first whose stacks have the same lines.
  */
 void verdict_fault(struct fault_case *in, struct check *ret);
+/* One revision alone: takes what the annotations match out of the findings; what is left
+ * decides about the outcome. Notes those that have expired. */
+void verdict_fault_ignore(struct fault_report *r, const struct suppression *ignore,
+			  size_t nignore, const char *today);
+/* The check of it: all but the target. Its findings are borrowed from r: the caller
+ * zeroes them before it releases one of the two. */
+void verdict_fault_alone(const struct fault_report *r, struct check *ret);
 /* Does an annotation (DEFECT:CALL:FUNCTION) match? A function anywhere in the chain, main
  * only if it made the call. */
 bool ignore_matches(const struct suppression *s, const struct fault_finding *f);

@@ -84,7 +84,7 @@ YAML
     - {match: "swallowed:fwrite:save", reason: late, owner: "@me", expires: 2020-01-01}'
   gate 20 --base base --candidate candidate
   [ "$(faults)" = "new swallowed fclose,new swallowed fflush,new swallowed fwrite,suppressed swallowed fsync," ]
-  [ "$(jq -r '.checks[0].faults[] | select(.class == "suppressed") | .ignored_by + ", " + .reason' <<<"$output")" = "swallowed:fsync:save, @me: a cache" ]
+  [ "$(jq -r '.checks[0].faults[] | select(.class == "suppressed") | .fault.ignored_by + ", " + .fault.reason' <<<"$output")" = "swallowed:fsync:save, @me: a cache" ]
   jq -e '.checks[0].notes | any(. == "ignored fault swallowed:fwrite:save expired on 2020-01-01")' <<<"$output"
   jq -e '.checks | length == 1' <<<"$output"
   commit_all contract

@@ -219,8 +219,8 @@ static void test_ignored(void **state)
 			fail_msg("%s: %s, %s", cases[i].match, outcome_name(c.outcome),
 				 classes);
 		if (*classes == 'S') {
-			assert_string_equal(c.faults[0].ignored_by, match);
-			assert_string_equal(c.faults[0].reason, "@me: a cache");
+			assert_string_equal(c.faults[0].fault.ignored_by, match);
+			assert_string_equal(c.faults[0].fault.reason, "@me: a cache");
 		}
 	}
 }
@@ -278,8 +278,8 @@ static void test_there_and_back(void **state)
 	c->target = xstrdup("t");
 	c->outcome = OUTCOME_DEFECT;
 	f->class = FINDING_SUPPRESSED;
-	f->ignored_by = xstrdup("leak:malloc:parse");
-	f->reason = xstrdup("me: why");
+	f->fault.ignored_by = xstrdup("leak:malloc:parse");
+	f->fault.reason = xstrdup("me: why");
 	add_finding(&f->fault, B "@12", strlen(B "@12"));
 	strv_add(&f->fault.more, "more");
 	f->fault.key = 0xfedcba9876543210;

@@ -1,0 +1,104 @@
+bats_require_minimum_version 1.5.0
+load common
+
+setup() {
+  make_repo
+  cp "$EXITPATH_ROOT/tests/programs/fault_slow.c" program.c
+  printf '/t\n' >.gitignore
+  build -DHELD
+  commit_all one
+}
+
+build() { ${CC:-gcc} -g -O0 "$@" -o t program.c; }
+
+# fault STATUS OPTION…: its JSON is $output.
+fault() {
+  local expected=$1
+  shift
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json --no-fork --classes memory "$@" -- ./t
+  ended "$expected"
+}
+
+known() { jq -c '[.known, .explored, (.findings | length)]' <<<"$output"; }
+
+@test "fault: a run that was cut short is gone on with" {
+  fault 0\|20\|40 --time 700ms
+  some=$(jq .explored <<<"$output")
+  [ "$some" -ge 1 ] && [ "$some" -lt 7 ]
+  fault 20
+  [ "$(jq '.known >= 1 and .explored == 7' <<<"$output")" = true ]
+  [ "$(jq '.known <= '"$some" <<<"$output")" = true ]
+  [ "$(jq -r '.findings[0].defect + .findings[0].call' <<<"$output")" = crashmalloc ]
+  # What came to its end is begun anew.
+  fault 20
+  [ "$(known)" = '[0,7,1]' ]
+}
+
+@test "fault: what is known is that of this build, these options, and not with --fresh" {
+  fault 0\|20\|40 --time 900ms
+  fault 20 --fresh
+  [ "$(known)" = '[0,7,1]' ]
+  fault 0\|20\|40 --time 900ms
+  fault 20 --mode forever
+  [ "$(known)" = '[0,7,1]' ]
+  build -DHELD -O1
+  fault 20
+  [ "$(jq .known <<<"$output")" -eq 0 ]
+  build
+  fault 0
+  [ "$(known)" = '[0,7,0]' ]
+}
+
+@test "fault: a signal loses nothing that is known" {
+  "$EXITPATH_BIN" fault --quiet --no-fork --classes memory -- ./t &
+  pid=$!
+  sleep 1.2
+  kill -TERM "$pid"
+  ! wait "$pid"
+  [ -n "$("$EXITPATH_BIN" evidence list | grep aborted)" ]
+  fault 20
+  [ "$(jq '.known >= 1' <<<"$output")" = true ]
+  [ "$(jq -c '[.explored, (.findings | length)]' <<<"$output")" = '[7,1]' ]
+  run "$EXITPATH_BIN" evidence verify
+  ended 0
+}
+
+@test "fault: what changed comes first" {
+  sed -i 's/STEP(four)/STEP(four) \/* changed *\//' program.c
+  build -DHELD
+  fault 0 --diff HEAD --points 1 --fresh
+  [ "$(jq -c '[.explored, .chosen, .near]' <<<"$output")" = '[1,7,7]' ]
+  fault 0 --points 1 --diff HEAD --fresh
+  replay=$(fault 20 --diff HEAD --json && jq -r '.findings[0].replay' <<<"$output")
+  [[ "$replay" == *"exitpath fault --replay "* ]]
+  # Two functions: the one that changed.
+  commit_all two
+  sed -i 's/return 1;/return 3;/' program.c
+  sed -i 's/return 3;      /return 1;      /' program.c
+  build -DHELD
+  fault 20 --diff HEAD --points 1 --fresh
+  [ "$(jq -r '.findings[0].stack[1].function' <<<"$output")" = last ]
+  fails_with 2 "$EXITPATH_BIN" fault --diff nowhere -- ./t
+  fails_with 2 "$EXITPATH_BIN" fault --diff -p -- ./t
+}
+
+@test "fault: what is ignored is no defect, and is shown" {
+  cat >exitpath.yaml <<'YAML'
+version: 1
+lifecycles: [{name: t, command: ./t}]
+faults:
+  classes: [memory]
+  ignore: [{match: "crash:malloc:last", reason: "it is so", owner: "@me"}]
+YAML
+  fault 0
+  [ "$(jq -r '.ignored[0] | .ignored_by + ", " + .reason' <<<"$output")" = "crash:malloc:last, @me: it is so" ]
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet -- ./t
+  ended 0 'ignored by crash:malloc:last \(@me: it is so\): crash: malloc' '^evidence   run-2$'
+  run "$EXITPATH_BIN" report
+  ended 0 'ignored by the contract:' '^reproduce  exitpath fault --fresh -- ./t$'
+  sed -i 's/owner: "@me"/owner: "@me", expires: 2020-01-01/' exitpath.yaml
+  fault 20
+  [[ "$(jq -r '.notes[]' <<<"$output")" == *"ignored fault crash:malloc:last expired on 2020-01-01"* ]]
+  echo 'version: 2' >exitpath.yaml
+  fault 2
+}
