@@ -114,12 +114,19 @@ void faults_reproduce(const struct gate_opts *opts, struct strv *v)
 		strv_addf(v, "--replay=%016" PRIx64, o->key);
 }
 
-void faults_add_key(const struct fault_opts *o, struct sha256 *h)
+void faults_add_key(const struct contract *c, const struct fault_opts *o,
+		    struct sha256 *h)
 {
+	struct contract same = *c; /* shallow: for its digest alone */
 	CLEANUP_FREE char *numbers =
 		xasprintf("%" PRIx32 " %d %d", o->classes, o->forever, o->errnum);
 
+	same.base = NULL;
+	same.faults.points = 0;
+	same.faults.time_ms = 0;
+	contract_digest(&same);
 	sha256_add_field(h, "fault");
+	sha256_add_field(h, same.digest);
 	sha256_add_field(h, numbers);
 	sha256_add_field(h, o->check);
 	sha256_add_field(h, o->layer ? o->layer->name : NULL);
@@ -129,16 +136,12 @@ void faults_add_key(const struct fault_opts *o, struct sha256 *h)
 static void memory_key(const struct session *s, const struct lifecycle *l,
 		       const struct fault_opts *o, const char *tree, char ret[SHA256_HEX])
 {
-	struct contract unnamed = s->contract; /* shallow: for its digest alone */
 	struct sha256 *h = sha256_new();
 
-	unnamed.base = NULL;
-	contract_digest(&unnamed);
 	sha256_add_field(h, tree);
-	sha256_add_field(h, unnamed.digest);
 	sha256_add_field(h, s->prefix);
 	sha256_add_field(h, l->name);
-	faults_add_key(o, h);
+	faults_add_key(&s->contract, o, h);
 	surroundings_add(h);
 	sha256_finish(h, ret);
 }

@@ -15,8 +15,10 @@ uint32_t faults_usable(uint32_t classes);
 /* The lines that changed from a revision to the candidate. */
 int faults_changed_since(struct repo *r, const char *name, const char *candidate,
 			 struct rev_ranges *ret, struct err *err);
-/* Adds to a key what of the options decides about a point. */
-void faults_add_key(const struct fault_opts *o, struct sha256 *h);
+/* Adds to a key what of contract and options decides about a point: not how many of them
+ * are tried. */
+void faults_add_key(const struct contract *c, const struct fault_opts *o,
+		    struct sha256 *h);
 /* Adds those flags to the command that repeats this invocation. */
 void faults_reproduce(const struct gate_opts *opts, struct strv *v);
 /* Do calls of this lifecycle fail in this invocation? */

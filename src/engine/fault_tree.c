@@ -133,9 +133,8 @@ static void memory_key(const struct tree *t, char ret[SHA256_HEX])
 	struct sha256 *h = sha256_new();
 
 	sha256_add_field(h, t->rev.tree);
-	sha256_add_field(h, t->contract.digest);
 	sha256_add_field(h, t->opts.dir);
-	faults_add_key(&t->opts, h);
+	faults_add_key(&t->contract, &t->opts, h);
 	surroundings_add(h);
 	sha256_finish(h, ret);
 }

@@ -45,8 +45,6 @@ void fault_sign(struct fault_finding *f)
 	CLEANUP_FREE char *place = fault_place_sign(f->call, &f->chain);
 
 	free(f->signature);
-	free(f->ignored_by);
-	free(f->reason);
 	f->signature = xasprintf("%s|%s", fault_defect_name(f->defect), place);
 }
 
@@ -59,6 +57,8 @@ void fault_finding_release(struct fault_finding *f)
 	free(f->error);
 	free(f->replay);
 	free(f->signature);
+	free(f->ignored_by);
+	free(f->reason);
 	leak_release(&f->chain);
 	leak_release(&f->held);
 	*f = (struct fault_finding){0};

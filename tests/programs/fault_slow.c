@@ -1,4 +1,4 @@
-/* Many points, and a tenth of a second to come to each. HELD: one is not survived. */
+/* Many points, and a fifth of a second to come to each. HELD: one is not survived. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ int main(void)
 {
 	int (*const steps[])(void) = {last, one, two, three, four, five, six};
 
-	usleep(100000);
+	usleep(200000);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
 		if (steps[i]()) {
 			fprintf(stderr, "step %zu: no memory\n", i);

@@ -88,7 +88,7 @@ static void test_git(void **state)
 	    rev_changed_ranges(r, base.commit, now.commit, &ranges, &err) < 0)
 		fail_msg("%s", err.message);
 	text = as_text(&ranges);
-	assert_string_equal(text, "a.c:6-9 b c.txt:1-1");
+	assert_string_equal(text, "a.c:5-9 b c.txt:1-1");
 	revision_release(&base);
 	revision_release(&now);
 	repo_close(r);
