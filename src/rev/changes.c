@@ -31,6 +31,15 @@ int rev_list_files(const char *dir, struct buf *ret_list, bool *ret_found,
 	return 0;
 }
 
+int rev_tree_files(struct repo *r, const char *commit, struct buf *ret_list,
+		   struct err *err)
+{
+	struct git_call call = {.env = &r->user_env, .cwd = r->top};
+
+	return git_run(&call, ret_list, err, "ls-tree", "-r", "-z", "--full-tree",
+		       "--name-only", commit, NULL);
+}
+
 /* One record of `git diff-tree -z`: ":100644 100644 OID OID M\0PATH\0[PATH\0]". */
 struct record {
 	char old_mode[7], mode[7], old_oid[65], oid[65], status;

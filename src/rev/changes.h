@@ -18,6 +18,10 @@ struct repo;
 int rev_list_files(const char *dir, struct buf *ret_list, bool *ret_found,
 		   struct err *err);
 
+/* The same of a commit, from the top of the repository. */
+int rev_tree_files(struct repo *r, const char *commit, struct buf *ret_list,
+		   struct err *err);
+
 struct rev_change {
 	/* 'A' added, 'D' deleted, 'M' modified (or its type: a link, an executable),
 	 * 'R' renamed, and perhaps modified. */

@@ -34,6 +34,21 @@ bool is_literal(const char *s)
 	return false;
 }
 
+static char *shown_of(const struct source_tree *t, uint32_t n)
+{
+	struct buf out = {0};
+	size_t len;
+	const char *text = source_text(t, n, &len);
+
+	for (size_t i = 0; i < len && out.len < 200; i++) {
+		bool space = isspace((unsigned char)text[i]);
+
+		if (!space || (out.len && out.data[out.len - 1] != ' '))
+			buf_addc(&out, space ? ' ' : text[i]);
+	}
+	return buf_detach(&out);
+}
+
 /* The last name of "a . b . c", "m :: n ! ". */
 static const char *last_name(const char *callee)
 {
@@ -375,6 +390,7 @@ static void read_go_condition(const struct source_tree *t, uint32_t n,
 	a->disjunct = c.conjunct;
 	free(a->text);
 	a->text = tokens_of(t, condition);
+	a->shown = shown_of(t, condition);
 	free(a->matcher);
 	a->matcher = c.matcher ? xstrdup(c.matcher) : xstrdup("if");
 	if (!strcmp(a->matcher, "!=") && c.strength == STRENGTH_TRUTH)
@@ -508,6 +524,8 @@ bool assertion_at(const struct source_tree *t, uint32_t n, struct assertion *ret
 		return false;
 	}
 	a.line = source_line(t, a.node);
+	if (!a.shown)
+		a.shown = shown_of(t, a.node);
 	*ret = a;
 	return true;
 }
@@ -515,6 +533,7 @@ bool assertion_at(const struct source_tree *t, uint32_t n, struct assertion *ret
 void assertion_release(struct assertion *a)
 {
 	free(a->text);
+	free(a->shown);
 	free(a->matcher);
 	strv_release(&a->args);
 	*a = (struct assertion){0};

@@ -236,8 +236,8 @@ static bool compare_pair(struct comparison *c, const struct units *in,
 	else
 		return false;
 	set_excerpt(review_add(c->out, rule, in->path, b->line, "`%s` became `%s`",
-			       short_text(a->text, was, sizeof(was)),
-			       short_text(b->text, is, sizeof(is))),
+			       short_text(a->shown, was, sizeof(was)),
+			       short_text(b->shown, is, sizeof(is))),
 		    &in->tree, b->node);
 	return true;
 }
@@ -383,7 +383,7 @@ static void pair_up(struct comparison *c, const struct units *in, struct unit *o
 					b->line,
 					"`%s` is made only under a condition now, or its "
 					"failure is caught",
-					short_text(b->text, text, sizeof(text))),
+					short_text(b->shown, text, sizeof(text))),
 				&in->tree, b->node);
 		} else if (how > 0 && !compare_pair(c, in, a, b) && how < 3) {
 			compare_expected(c, in, a, b);
@@ -424,7 +424,7 @@ static void report_removed(struct comparison *c, const struct units *was,
 	item = review_add(c->out, REVIEW_ASSERTION_REMOVED, in->path, now->line,
 			  gone == 1 ? "`%s` is gone from %s"
 				    : "`%s` is gone from %s, and %zu more assertions",
-			  short_text(first->text, text, sizeof(text)), now->name,
+			  short_text(first->shown, text, sizeof(text)), now->name,
 			  gone - 1);
 	set_excerpt(item, &was->tree, first->node);
 }

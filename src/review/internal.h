@@ -32,6 +32,7 @@ struct assertion {
 	uint32_t node;
 	unsigned line;
 	char *text;	  /* its tokens with spaces between */
+	char *shown;	  /* as it is written, for people; white space is one space */
 	char *matcher;	  /* "toBe", "assertEqual", "==": what is compared how */
 	struct strv args; /* operands; tokens with spaces between */
 	int strength;
