@@ -151,7 +151,8 @@ class Callees:
         for _ in range(8):
             code = getattr(callee, "__code__", None)
             code = code or getattr(getattr(callee, "__func__", None), "__code__", None)
-            if code is not None and self._is_project(code.co_filename):
+            if code is not None and (self._is_project(code.co_filename) or
+                                     code.co_name == "<lambda>"):
                 return True
             inner = getattr(callee, "__wrapped__", None)
             if inner is None or inner is callee or isinstance(callee, type) or not (

@@ -22,12 +22,11 @@ import time
 
 import exitpath_start
 from exitpath_adapter import collect, counts
-from exitpath_callees import Callees
-from exitpath_gates import Armed, Gates
+from exitpath_callees import Callee
+from exitpath_gates import Armed, number
 from exitpath_observe import Observer, descriptors, describe_socket, resources
-from exitpath_places import Places
 from exitpath_report import Report
-from exitpath_sites import Sites, is_test
+from exitpath_sites import is_test
 from exitpath_swallow import Course, Logged, mark
 from exitpath_trace import Trace
 from exitpath_warnings import Watch
@@ -44,37 +43,6 @@ _RELEASES = re.compile(r"(^|_)(a?close[ds]?|stop|shutdown|clean_?up|tear_?down|d
 
 _clock, _sleep = time.monotonic, time.sleep
 _open, _write, _close, _fork, _getpid = os.open, os.write, os.close, os.fork, os.getpid
-
-
-class FaultPlaces(Places):
-    def __init__(self, root):
-        super().__init__(root)
-        self._installed = {}  # directory → does it hold what pip installed
-
-    def below(self, path):
-        return self._below(path)
-
-    def is_project(self, path):
-        known = self._project.get(path)
-        if known is None:
-            known = super().is_project(path) and not self._is_installed(path)
-            self._project[path] = known
-        return known
-
-    def _is_installed(self, path):
-        """By pip install --target: it has no name that would tell."""
-        at = os.path.dirname(self._below(path))
-        while at:
-            if at not in self._installed:
-                try:
-                    names = os.listdir(os.path.join(self._root, at))
-                except OSError:
-                    names = ()
-                self._installed[at] = any(n.endswith(".dist-info") for n in names)
-            if self._installed[at]:
-                return True
-            at = os.path.dirname(at)
-        return False
 
 
 def activate(runner):
@@ -106,17 +74,17 @@ class Fault:
         wanted = settings["fault"]
         self._dir = settings["dir"]
         self.report = Report(settings, runner)
-        self.places = FaultPlaces(settings["root"])
         self.only = wanted.get("keys")  # of points; None: all
         self.selected = wanted.get("tests")  # names; None: all
+        self.first = wanted.get("first")  # points that are to fail in a test's first run
         self._forks = wanted.get("fork", True)
         self._call = wanted.get("call")
         self._most = wanted.get("points") or 0
         self._ends = _clock() + wanted["time_ms"] / 1000 if wanted.get("time_ms") else None
         self._forever = wanted.get("forever", False)
-        self._sites = Sites(self.places)
-        self.gates = Gates(self._sites, Callees(self._sites.wants), self._on_fire)
-        self._sites.install(self.gates)
+        # Since the start of the interpreter: tests may be loaded by now.
+        self.places, self._sites, self.gates = number(settings["root"])
+        self.gates.on_fire = self._on_fire
         self._reached = {}  # number → {phase: [(test, calls)]}
         self._calls = 0
         self._recording = True
@@ -181,7 +149,7 @@ class Fault:
             phases = self._reached.setdefault(number, {})
             tests = phases.setdefault(self.gates.phase, {})
             tests[self._test] = tests.get(self._test, 0) + n
-        hits.clear()
+        self.gates.clear()
 
     # --- all points --------------------------------------------------------------------
 
@@ -205,6 +173,9 @@ class Fault:
         if unsafe and self._forks:
             self.report.add("unsafe", text=unsafe)
         done = 0
+        # A collection writes to all that it looks at: each fork would copy all of it.
+        collect()
+        gc.freeze()
         for point in points:
             self.report.add("point", **self._fields(point))
         if not unsafe or not self._forks:
@@ -214,6 +185,29 @@ class Fault:
                 for test in point.tests:
                     if self._ends is None or _clock() < self._ends:
                         (self._forked if self._forks else self._here)(point, test)
+        gc.unfreeze()
+        self.warnings.stop()
+        self.report.add("done")
+
+    def explore_first(self, run):
+        """Before any test has run: what a test does once in a process, and tests that cannot
+        be repeated. run(test) → Outcome."""
+        self._recording = False
+        self._run = run
+        numbers = {site.key(variant): (site, variant) for site in self._sites.all
+                   for variant in ("before", "after")}
+        self.warnings.start()
+        unsafe = self._unsafe()
+        collect()
+        gc.freeze()
+        for i, wanted in enumerate(self.first):
+            self._progress(i, len(self.first))
+            site, variant = numbers.get(wanted["key"], (None, None))
+            if site is None or unsafe or not wanted["tests"]:
+                continue
+            callee = Callee(site.text, (), "other", None, wanted["must"], False, (variant,))
+            self._forked(Point(site, callee, variant, wanted["phase"], ()), wanted["tests"][0])
+        gc.unfreeze()
         self.warnings.stop()
         self.report.add("done")
 
@@ -305,6 +299,10 @@ class Fault:
     def _say(self, point, test, facts):
         for name in ("text", "levels"):
             facts.pop(name, None)
+        # Sources are parsed here, once, and not in each fork.
+        facts["stack"] = self._describe(facts.get("stack", ()))
+        for held in facts.get("held", ()):
+            held["frames"] = self._describe(held["frames"])
         self.report.add("trial", key=point.key, test=test, **facts)
 
     def _in_child(self, work, seconds):
@@ -417,7 +415,7 @@ class Fault:
         self.warnings.take()
         logged = Logged()
         logged.start()
-        self.gates.hits.clear()
+        self.gates.clear()
         started = _clock()
         self.gates.armed = armed
         try:
@@ -439,7 +437,6 @@ class Fault:
         collect()
         self.warnings.paused = False
         after = counts(self._observer.snapshot())
-        gc.unfreeze()
         before = counts(before)
         held = {}
         for key in set(after) | set(frozen):
@@ -467,9 +464,9 @@ class Fault:
         if not armed.fired:
             return facts
         facts["error"], facts["label"] = armed.error, armed.label
-        facts["stack"] = self._describe(armed.stack)
+        facts["stack"] = armed.stack
         held = self._more(facts["levels"], base["levels"])
-        facts["held"] = self._locate(point, test, armed.stack, held) if held else []
+        facts["held"] = self._locate(point, test, armed, held) if held else []
         facts["same"] = _plain(facts["text"]) == _plain(base["text"])
         facts["repeated"] = facts["must"] > base["must"]
         facts["logged"] = facts["errors"] > base["errors"]
@@ -493,14 +490,15 @@ class Fault:
         """For whoever finds this process dead."""
         armed = self.gates.armed
         fields = {"fired": True, "error": armed.error, "label": armed.label,
-                  "stack": self._describe(armed.stack)}
+                  "stack": armed.stack}
         if self._fired_path is not None:
             _put(self._fired_path, json.dumps(fields))
         else:
+            fields["stack"] = self._describe(armed.stack)
             self.report.add("fired", **fields)
 
     def _describe(self, stack):
-        stack = [f for f in stack if not self.places.is_runner(f[0]) and
+        stack = [tuple(f) for f in stack if not self.places.is_runner(f[0]) and
                  not f[0].startswith("<")]
         return self.places.describe(self.places._trim(stack))
 
@@ -530,7 +528,7 @@ class Fault:
     def snapshot(self):
         return self._observer.snapshot()
 
-    def _locate(self, point, test, stack, held):
+    def _locate(self, point, test, armed, held):
         """Where it was acquired, in two passes more with the same failure. What does not
         grow with them was made once and is kept: no leak."""
         fired = []
@@ -562,15 +560,15 @@ class Fault:
             if not grows or (gone and key[0] == "unclosed" and key not in found):
                 continue
             stacks = found.get(key, {})
-            best = max(stacks, key=lambda s: (self._owned(s, stack), stacks[s]), default=())
-            kept.append(self._held(key, n, gone, best, self._owned(best, stack)))
+            best = max(stacks, key=lambda s: (self._owned(s, armed), stacks[s]), default=())
+            kept.append(self._held(key, n, gone, best, self._owned(best, armed)))
         if any(k["frames"] for k in kept):
             kept = [k for k in kept if k["frames"]]
         return kept
 
     def _held(self, key, n, gone, stack, owned):
         return {"resource": key[0], "what": key[1], "units": n, "released_by_gc": gone,
-                "frames": self._describe(stack), "owned": owned is not False}
+                "frames": stack, "owned": owned is not False}
 
     def _owned(self, acquired, failed):
         """Was it to be released by what failed? Not if the test had been given it before, or
@@ -578,11 +576,9 @@ class Fault:
         entry = self._entry(acquired)
         if entry is None:
             return False
-        if entry == self._entry(failed):
+        if entry == self._entry(failed.stack):
             return True
-        return any(_RELEASES.search(f["function"].rpartition(".")[2].strip("_").lower())
-                   for f in self.places.describe(failed) if f["project"] and
-                   not is_test(f["file"]))
+        return any(_RELEASES.search(name.strip("_").lower()) for name in failed.names)
 
     def _entry(self, stack):
         """The place outside of the project's modules from which they were entered."""

@@ -65,12 +65,6 @@ def main():
     if driver is None:
         return runpy.run_path(name, run_name="__main__") and 0 if kind[0] != "-" else 1
     run = _runner(driver, kind, name)
-    driver.begin(target)
-    status, why = _status(run)
-    driver.tests(0 if status else 1)
-    if status:
-        driver.failed("%s: %s" % (target, why))
-        return status
 
     def again(test):
         sys.argv = list(argv)
@@ -79,6 +73,16 @@ def main():
         with capture_output() as text:
             status, why = _status(run)
         return Outcome(status == 0, why, text.getvalue())
+
+    if driver.first:
+        driver.explore_first(again)
+        return 0
+    driver.begin(target)
+    status, why = _status(run)
+    driver.tests(0 if status else 1)
+    if status:
+        driver.failed("%s: %s" % (target, why))
+        return status
 
     driver.explore([target], again)
     return 0

@@ -43,18 +43,25 @@ class _Plugin:
                 self._driver.refuse("--%s runs each test in a process of its own: "
                                     "leave it out" % name)
                 return None
+        self._items = {i.nodeid: i for i in session.items}
+        if self._driver.first:
+            self._be_quiet(session)
+            self._driver.explore_first(lambda test: self._again(session, test))
+            return True
         self._logged_pass(session)
         passed = [t for t, o in self._outcomes.items() if o == "passed"]
         self._driver.tests(len(passed), len(self._outcomes) - len(passed))
         if session.testsfailed:
             self._driver.failed(self._first or "a test failed")
         elif passed:
-            self._quiet = True
-            session.config.option.tbstyle = "line"  # nobody reads it
-            self._items = {i.nodeid: i for i in session.items}
+            self._be_quiet(session)
             self._driver.explore(passed, lambda test: self._again(session, test))
             self._quiet = False
         return True
+
+    def _be_quiet(self, session):
+        self._quiet = True
+        session.config.option.tbstyle = "line"  # nobody reads it
 
     def _logged_pass(self, session):
         items = session.items

@@ -18,8 +18,17 @@ def patch(module):
         driver = activate("unittest")
         if driver is None:
             return run_tests(self)
-        # What the modules of the tests import was loaded before there were any sites.
+        args, kwargs = made.pop(id(self), ((), {}))
+
+        def again(test):
+            create(self, *args, **kwargs)
+            suite, self.test = self.test, None
+            return _run(driver, suite, test)
+
         leave, self.exit = self.exit, False
+        if driver.first:
+            driver.explore_first(again)
+            sys.exit(0)
         passed = []
         restore = _follow(driver, passed)
         try:
@@ -36,13 +45,6 @@ def patch(module):
             first = (list(result.errors) + list(result.failures) + [("a test", "failed")])[0]
             driver.failed("%s: %s" % (first[0], str(first[1]).strip().splitlines()[-1]))
         elif passed:
-            args, kwargs = made.pop(id(self), ((), {}))
-
-            def again(test):
-                create(self, *args, **kwargs)
-                suite, self.test = self.test, None
-                return _run(driver, suite, test)
-
             driver.explore(passed, again)
         if leave:
             sys.exit(not result.wasSuccessful())

@@ -2,10 +2,10 @@
 statement, _b_ before the call and _a_ after it. One of them raises, in place of the call."""
 import sys
 
-from exitpath_callees import STATEMENTS, caught_by, make, Injected, writes
+from exitpath_callees import STATEMENTS, Callees, Injected, caught_by, make, writes
+from exitpath_sites import FaultPlaces, Sites
 
-_UNKNOWN, _KNOWN, _DEAD = 0, 1, 2
-_LOOKS = 4  # at so many calls of a site that cannot fail, before it is left alone
+_LOOKS = 4  # at so many calls of a site in one test, for one that can fail
 _NOTHING = {}
 _FRAMES = 60
 _getframe = sys._getframe
@@ -19,34 +19,32 @@ class Armed:
         self.forever = forever
         self.callee = None  # of the call that is under way
         self.fired = 0
-        self.stack = ()  # (file, line, function) of the first
+        self.stack = ()  # (file, line) of the first
+        self.names = ()  # of the project's functions in it
         self.error = None  # its text
         self.label = None
 
 
 class Gates:
-    def __init__(self, sites, callees, on_fire):
-        self._sites, self._callees, self._on_fire = sites, callees, on_fire
+    def __init__(self, sites, callees):
+        self._sites, self._callees = sites, callees
+        self.on_fire = None  # (frame, exception or None)
         self.known = {}  # number → Callee
         self.hits = hits = {}  # number → calls since it was cleared
         self.phase = None
         self.armed = None
         self.spied = None  # a number: on_fire is told, and nothing is raised
-        state = self._state = {}
-        looked = {}
+        # number → True: it can fail; else how often it was looked at, in this test
+        seen = self._seen = {}
         written = {}
 
         def c(n, f):
-            s = state.get(n, _UNKNOWN)
-            if s is _UNKNOWN:
+            s = seen.get(n, 0)
+            if s is not True and s < _LOOKS:
                 found = self._look(n, f)
+                seen[n] = s + 1 if found is None else True
                 if found is not None:
-                    self.known[n] = found
-                    state[n] = _KNOWN
-                else:
-                    looked[n] = looked.get(n, 0) + 1
-                    if looked[n] >= _LOOKS:
-                        state[n] = _DEAD
+                    self.known.setdefault(n, found)
             if self.armed is not None and self.armed.number == n:
                 self.armed.callee = self._look(n, f)
             return f
@@ -56,7 +54,7 @@ class Gates:
             return statement
 
         def b(n):
-            if state.get(n) is not _KNOWN:
+            if seen.get(n) is not True:
                 return _NOTHING
             hits[n] = hits.get(n, 0) + 1
             writing = written.pop(n, False)
@@ -64,13 +62,12 @@ class Gates:
                 self.known[n].must = True
             armed = self.armed
             if armed is not None and armed.number == n and armed.callee is not None:
-                if armed.must and self.known[n].must and not writing and (
-                        self._is_statement(n)):
+                if armed.must and not writing and self._is_statement(n):
                     armed.callee = None
                 elif armed.variant == "before":
                     self._fire(_getframe(1))
             if self.spied == n:
-                self._on_fire(_getframe(1), None)
+                self.on_fire(_getframe(1), None)
             return _NOTHING
 
         def a(n, value):
@@ -83,6 +80,11 @@ class Gates:
             return value
 
         self.a, self.b, self.c, self.q = a, b, c, q
+
+    def clear(self):
+        """Another test, or another phase of it, begins."""
+        self.hits.clear()
+        self._seen.clear()
 
     def _look(self, n, f):
         try:
@@ -104,8 +106,8 @@ class Gates:
         if armed.fired == 1:
             armed.label = callee.label
             armed.error = type(error).__name__
-            armed.stack = self._stack(frame)
-        self._on_fire(frame, error)
+            armed.stack, armed.names = self._stack(frame)
+        self.on_fire(frame, error)
         raise error
 
     def _caught(self, frame):
@@ -121,10 +123,26 @@ class Gates:
             frame = frame.f_back
         return None
 
-    @staticmethod
-    def _stack(frame):
-        stack = []
+    def _stack(self, frame):
+        stack, names = [], []
         while frame is not None and len(stack) < _FRAMES:
-            stack.append((frame.f_code.co_filename, frame.f_lineno))
+            code = frame.f_code
+            stack.append((code.co_filename, frame.f_lineno))
+            if self._sites.has(code.co_filename):
+                names.append(code.co_name)
             frame = frame.f_back
-        return tuple(stack)
+        return tuple(stack), tuple(names)
+
+
+_NUMBERED = []
+
+
+def number(root):
+    """Gives numbers to the calls of what is loaded from now on: (places, sites, gates)."""
+    if not _NUMBERED:
+        places = FaultPlaces(root)
+        sites = Sites(places)
+        gates = Gates(sites, Callees(sites.wants))
+        sites.install(gates)
+        _NUMBERED[:] = places, sites, gates
+    return _NUMBERED

@@ -17,6 +17,7 @@ import os
 import re
 
 from exitpath_callees import AFTER, LOGGING, NEVER, QUIET_NAMES, STATEMENTS
+from exitpath_places import Places
 
 _TEST_DIRS = ("tests", "test", "testing")
 _TEST_FILE = re.compile(r"(test_.*|.*_tests?|tests?|conftest|setup|noxfile)\.py$")
@@ -27,6 +28,39 @@ def is_test(path):
     """path: below the root of the project."""
     parts = path.split("/")
     return bool(_TEST_FILE.match(parts[-1])) or any(p in _TEST_DIRS for p in parts[:-1])
+
+
+class FaultPlaces(Places):
+    """What pip has put below the root is not the project's."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self._installed = {}  # directory → does it hold what pip installed
+
+    def below(self, path):
+        return self._below(path)
+
+    def is_project(self, path):
+        known = self._project.get(path)
+        if known is None:
+            known = super().is_project(path) and not self._is_installed(path)
+            self._project[path] = known
+        return known
+
+    def _is_installed(self, path):
+        """By pip install --target: it has no name that would tell."""
+        at = os.path.dirname(self._below(path))
+        while at:
+            if at not in self._installed:
+                try:
+                    names = os.listdir(os.path.join(self._root, at))
+                except OSError:
+                    names = ()
+                self._installed[at] = any(n.endswith(".dist-info") for n in names)
+            if self._installed[at]:
+                return True
+            at = os.path.dirname(at)
+        return False
 
 
 class Site:
@@ -59,6 +93,7 @@ class Sites:
         self.all = []
         self.tries = {}  # path → [(first line, last line, [Handler])], outer before inner
         self.failed = []  # (path, why)
+        self._codes = {}
         self._loaded = {}  # path → is it one of ours
 
     def add(self, file, function, text, nth, line, after):
@@ -93,6 +128,9 @@ class Sites:
     def compile(self, data, path, main=False):
         """As the loader would, with numbered sites. main: the script itself, whose top level
         is what runs."""
+        key = path, main, hashlib.blake2b(data).digest()
+        if key in self._codes:  # runpy and reload() ask again: the same numbers
+            return self._codes[key]
         tree = ast.parse(data, path)
         tries = []
         count = len(self.all)
@@ -104,6 +142,7 @@ class Sites:
             del self.all[count:]
             raise
         self.tries[path] = tries
+        self._codes[key] = code
         return code
 
     def install(self, gates):

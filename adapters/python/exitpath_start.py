@@ -24,6 +24,8 @@ def prepare():
     kind = "exitpath_fault" if "fault" in settings else "exitpath"
     if settings["mode"] == "program":
         _reexec(settings, kind + "_program")
+    if "fault" in settings:
+        importlib.import_module("exitpath_gates").number(settings["root"])
     plugins = os.environ.get("PYTEST_PLUGINS")
     if kind + "_pytest" not in (plugins or "").split(","):
         os.environ["PYTEST_PLUGINS"] = (

@@ -52,12 +52,14 @@ struct sites {
 	size_t next;
 	uint64_t start_us;
 	uint64_t whole_us; /* of the run that explored */
+	bool first;	   /* some points were explored in first runs of tests */
 	struct site_report found;
 };
 
 /* What one run is asked. */
 struct ask {
 	json_t *keys, *tests; /* borrowed; NULL: all */
+	json_t *first;	      /* points that fail in a test's first run; NULL: none */
 	bool here;	      /* in the process itself, without forks */
 	uint64_t timeout_ms;
 };
@@ -162,6 +164,8 @@ static json_t *settings_of(const struct site_run *r, const struct ask *a,
 		json_object_set(fault, "keys", a->keys);
 	if (a->tests)
 		json_object_set(fault, "tests", a->tests);
+	if (a->first)
+		json_object_set(fault, "first", a->first);
 	json_put(fault, "call", opts->call);
 	json_put_int(fault, "points", opts->points);
 	json_put_int(fault, "time_ms", (int64_t)time_left_ms(r->s));
@@ -490,6 +494,69 @@ static int rerun_all(struct sites *s, struct err *err)
 			 s->opts->isolation == ISOLATION_SANDBOX ? MAX_JOBS : 1, err);
 }
 
+/* ---- what a test does once ---- */
+
+static json_t *first_json(const struct site_point *p)
+{
+	CLEANUP_FREE char *key = xasprintf("%016" PRIx64, p->key);
+	json_t *j = json_object(), *tests = json_array();
+
+	for (size_t i = 0; i < p->tests.n; i++)
+		json_array_append_new(tests, json_text(p->tests.v[i]));
+	json_put(j, "key", key);
+	json_put(j, "phase", p->phase);
+	json_put_bool(j, "must", p->must);
+	json_object_set_new(j, "tests", tests);
+	return j;
+}
+
+static bool has_fired(const struct site_report *r, uint64_t key)
+{
+	for (size_t i = 0; i < r->ntrials; i++)
+		if (r->trials[i].key == key && r->trials[i].fired)
+			return true;
+	return false;
+}
+
+static bool was_tried(const struct site_report *r, uint64_t key)
+{
+	for (size_t i = 0; i < r->ntrials; i++)
+		if (r->trials[i].key == key)
+			return true;
+	return false;
+}
+
+/* A process that has run no test yet comes to calls that others made long ago, and to
+ * those of tests that cannot be repeated. */
+static int explore_first(struct sites *s, json_t *points, struct site_report *ret,
+			 struct err *err)
+{
+	struct ask ask = {.first = points, .timeout_ms = WHOLE_TIMEOUT_MS};
+	struct run_result result;
+
+	return run_one(s, &ask, &result, ret, err);
+}
+
+static int explore_missed(struct sites *s, struct err *err)
+{
+	CLEANUP_JSON json_t *points = json_array();
+	CLEANUP(site_report) struct site_report r = {0};
+
+	for (size_t i = 0; i < s->found.npoints; i++) {
+		const struct site_point *p = &s->found.points[i];
+
+		if (was_tried(&s->found, p->key) && !has_fired(&s->found, p->key))
+			json_array_append_new(points, first_json(p));
+	}
+	if (!json_array_size(points))
+		return 0;
+	if (explore_first(s, points, &r, err) < 0)
+		return -1;
+	s->first = true;
+	move_trials(&r, &s->found);
+	return 0;
+}
+
 /* ---- findings ---- */
 
 static char *replay_of(const struct sites *s, uint64_t key)
@@ -566,11 +633,12 @@ static void collect(const struct sites *s, struct fault_report *into)
 	}
 }
 
-static bool was_found(const struct site_report *again, const struct fault_finding *f)
+static bool was_found(const struct sites *s, const struct site_report *again,
+		      const struct fault_finding *f)
 {
 	for (size_t i = 0; i < again->ntrials; i++) {
 		const struct site_trial *t = &again->trials[i];
-		const struct site_point *p = site_report_point(again, t->key);
+		const struct site_point *p = site_report_point(&s->found, t->key);
 		struct fault_finding g = {0};
 		bool same = p && t->key == f->key && site_judge(p, t, &g) &&
 			    g.defect == f->defect;
@@ -593,20 +661,21 @@ static void add_once(json_t *list, const char *text)
 	json_array_append_new(list, json_text(text));
 }
 
-/* The candidates once more, in a new process; what is seen again becomes a finding. */
-static int confirm(struct sites *s, struct fault_report *candidates, bool all_tests,
-		   struct err *err)
+/* How the candidates are tried once more, in a new process. */
+enum confirm_by { CONFIRM_TESTS, CONFIRM_ALL, CONFIRM_FIRST, CONFIRM_WAYS };
+
+static int run_again(struct sites *s, const struct fault_report *candidates,
+		     enum confirm_by by, struct site_report *ret, struct err *err)
 {
-	CLEANUP_JSON json_t *keys = json_array(), *tests = json_array();
-	CLEANUP(site_report) struct site_report again = {0};
+	CLEANUP_JSON json_t *keys = json_array(), *tests = json_array(),
+			    *first = json_array();
 	struct ask ask = {
 		.keys = keys,
-		.tests = all_tests ? NULL : tests,
+		.tests = by == CONFIRM_TESTS ? tests : NULL,
 		.here = s->found.unsafe != NULL,
 		.timeout_ms = WHOLE_TIMEOUT_MS,
 	};
 	struct run_result result;
-	size_t left = 0;
 
 	for (size_t i = 0; i < candidates->nfindings; i++) {
 		const struct fault_finding *f = &candidates->findings[i];
@@ -616,14 +685,30 @@ static int confirm(struct sites *s, struct fault_report *candidates, bool all_te
 		add_once(keys, key);
 		for (size_t k = 0; p && k < p->tests.n; k++)
 			add_once(tests, p->tests.v[k]);
+		if (p)
+			json_array_append_new(first, first_json(p));
 	}
-	if (run_one(s, &ask, &result, &again, err) < 0)
+	if (by == CONFIRM_FIRST)
+		return explore_first(s, first, ret, err);
+	if (run_one(s, &ask, &result, ret, err) < 0)
 		return -1;
-	take_death(&again, &result);
+	take_death(ret, &result);
+	return 0;
+}
+
+/* What is seen again becomes a finding. */
+static int confirm(struct sites *s, struct fault_report *candidates, enum confirm_by by,
+		   struct err *err)
+{
+	CLEANUP(site_report) struct site_report again = {0};
+	size_t left = 0;
+
+	if (run_again(s, candidates, by, &again, err) < 0)
+		return -1;
 	for (size_t i = 0; i < candidates->nfindings; i++) {
 		struct fault_finding *f = &candidates->findings[i];
 
-		if (was_found(&again, f))
+		if (was_found(s, &again, f))
 			*fault_report_finding(s->report) = *f;
 		else
 			candidates->findings[left++] = *f;
@@ -637,8 +722,9 @@ static int confirm_all(struct sites *s, struct err *err)
 	CLEANUP(fault_report) struct fault_report candidates = {0};
 
 	collect(s, &candidates);
-	for (int pass = 0; pass < 2 && candidates.nfindings; pass++)
-		if (confirm(s, &candidates, pass > 0, err) < 0)
+	for (int by = 0; by < CONFIRM_WAYS && candidates.nfindings; by++)
+		if ((by != CONFIRM_FIRST || s->first) &&
+		    confirm(s, &candidates, (enum confirm_by)by, err) < 0)
 			return -1;
 	for (size_t i = 0; i < candidates.nfindings; i++)
 		*VEC_ADD(s->report->unsettled, s->report->nunsettled,
@@ -713,7 +799,7 @@ static int run_all(struct sites *s, struct err *err)
 		return rc;
 	if (s->found.unsafe && rerun_all(s, err) < 0)
 		return -1;
-	if (confirm_all(s, err) < 0)
+	if (explore_missed(s, err) < 0 || confirm_all(s, err) < 0)
 		return -1;
 	conclude(s);
 	return 0;

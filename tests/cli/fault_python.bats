@@ -100,3 +100,440 @@ EOT
   fault 50 --replay 0123456789abcdef -- $pytest
   [ -z "$(find . -name '*.pyc')" ] || [ "$EXITPATH_ISOLATION" = none ]
 }
+
+@test "fault python: who is told, and who is not" {
+  cat >told.py <<'PY'
+import contextlib
+import logging
+import sqlite3
+
+log = logging.getLogger(__name__)
+
+@contextlib.contextmanager
+def table(path):
+    c = sqlite3.connect(path)
+    try:
+        c.execute("CREATE TABLE t (a)")
+        yield c
+    finally:
+        c.close()
+
+def logged(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        except sqlite3.Error as e:
+            log.error("not saved: %s", e)
+
+def warned(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        except sqlite3.Error as e:
+            log.debug("not saved: %s", e)
+
+def returned(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        except sqlite3.Error:
+            return False
+        return True
+
+class Store:
+    def kept(self, path):
+        with table(path) as c:
+            try:
+                c.commit()
+            except sqlite3.Error as e:
+                self.error = e
+
+def retried(path):
+    with table(path) as c:
+        for _ in range(3):
+            try:
+                c.commit()
+                break
+            except sqlite3.Error:
+                pass
+
+def suppressed(path):
+    with table(path) as c, contextlib.suppress(sqlite3.Error):
+        c.commit()
+
+def printed(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        except sqlite3.Error:
+            print("not saved")
+
+def translated(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        except sqlite3.Error:
+            raise ValueError("not saved")
+
+def finally_returns(path):
+    with table(path) as c:
+        try:
+            c.commit()
+        finally:
+            return
+
+def written(path):
+    with open(path, "w") as f:
+        try:
+            f.write("text")
+        except OSError:
+            pass
+
+def read(path):
+    try:
+        return open(path + ".conf").read()
+    except OSError:
+        return ""
+PY
+  cat >test_told.py <<'PY'
+import pytest, told
+@pytest.mark.parametrize("name", "logged warned returned retried suppressed printed finally_returns written read".split())
+def test(name, tmp_path):
+    getattr(told, name)(str(tmp_path / "x"))
+def test_kept(tmp_path): told.Store().kept(str(tmp_path / "x"))
+def test_translated(tmp_path):
+    try:
+        told.translated(str(tmp_path / "x"))
+    except ValueError:
+        pass
+PY
+  fault 20 -- $pytest
+  is_found <<'EOT'
+swallowed Connection.commit finally_returns
+swallowed Connection.commit suppressed
+swallowed Connection.commit warned
+swallowed TextIOWrapper.write written
+EOT
+}
+
+@test "fault python: descriptors, children, threads, files, coroutines" {
+  cat >held.py <<'PY'
+import asyncio
+import os
+import subprocess
+import tempfile
+import threading
+
+def spawn():
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(r)
+    os.close(w)
+
+def run(step):
+    p = subprocess.Popen(["sleep", "60"])
+    step.it()
+    p.kill()
+    p.wait()
+
+def serve(step):
+    stop = threading.Event()
+    t = threading.Thread(target=stop.wait)
+    t.start()
+    step.it()
+    stop.set()
+    t.join()
+
+def save(text, path):
+    fd, name = tempfile.mkstemp()
+    with os.fdopen(fd, "w") as f:
+        f.write(text)
+    os.replace(name, path)
+
+async def load(path, step):
+    f = open(path)
+    text = f.read()
+    await step.later()
+    f.close()
+    return text
+
+async def load_well(path, step):
+    with open(path) as f:
+        await step.later()
+        return f.read()
+
+class Two:
+    """close() of the first fails, and the second stays open."""
+    def __init__(self, path):
+        self.a, self.b = open(path), open(path)
+    def close(self):
+        self.a.close()
+        self.b.close()
+PY
+  cat >test_held.py <<'PY'
+import asyncio, held
+class Step:
+    def it(self): pass
+    async def later(self): await asyncio.sleep(0)
+def test_spawn(): held.spawn()
+def test_run(): held.run(Step())
+def test_serve(): held.serve(Step())
+def test_save(tmp_path): held.save("a", tmp_path / "x")
+def test_load(): asyncio.run(held.load(__file__, Step()))
+def test_load_well(): asyncio.run(held.load_well(__file__, Step()))
+def test_two():
+    t = held.Two(__file__)
+    t.close()
+PY
+  fault 20 -- $pytest
+  is_found <<'EOT'
+file TextIOWrapper.write save
+file os.replace save
+held Step.it run
+held Step.it serve
+held Step.later load
+held TextIOWrapper.close Two.close
+held TextIOWrapper.read load
+held os.fork spawn
+held os.waitpid spawn
+held open Two.__init__
+held os.close spawn
+held os.fdopen save
+EOT
+}
+
+@test "fault python: a hang, a crash" {
+  cat >bad.py <<'PY'
+import os, signal, threading
+def hang(step):
+    try:
+        step.it()
+    except KeyError:
+        threading.Event().wait()
+def crash(step):
+    try:
+        step.it()
+    except LookupError:
+        os.kill(os.getpid(), signal.SIGSEGV)
+PY
+  cat >test_bad.py <<'PY'
+import bad
+class Step:
+    def it(self): pass
+def test_hang(): bad.hang(Step())
+def test_crash(): bad.crash(Step())
+PY
+  fault 20 --call it -- $pytest
+  is_found <<'EOT'
+crash Step.it crash
+hang Step.it hang
+EOT
+  jq -r '.findings[].what' <<<"$output" | grep -q 'SIGSEGV in test_bad.py::test_crash, in crash (bad.py:11)'
+  jq -r '.findings[].what' <<<"$output" | grep -q 'after 5 s, in hang (bad.py:6)'
+}
+
+@test "fault python: a program is what it was, with its calls numbered" {
+  cat >zoo.py <<'PY'
+from __future__ import annotations
+import dataclasses
+import functools
+import inspect
+import sys
+
+def wraps(*names):
+    def outer(f):
+        @functools.wraps(f)
+        def inner(*args, **kwargs):
+            return f(*args, **kwargs)
+        inner.names = names
+        return inner
+    return outer
+
+class Base:
+    def __init__(self, *args):
+        self.args = args
+    def name(self) -> str:
+        return type(self).__name__
+
+class Child(Base):
+    total: int = sum(len(n) for n in ("a", "bb"))
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.__private = args
+    @wraps("one", *("two",))
+    def name(self):
+        return super().name() + f"/{self.__private!r:>4}/{len(self.args)}"
+    @property
+    def size(self): return len([a for a in self.args if (n := str(a)) and n.strip()])
+
+@dataclasses.dataclass
+class Point:
+    x: int = dataclasses.field(default=3)
+    y: list[int] = dataclasses.field(default_factory=lambda: list(range(2)))
+
+def local_names():
+    a, b = 1, 2
+    return sorted(locals().keys())
+
+def caller():
+    return sys._getframe(1).f_code.co_name
+
+def lines():
+    try:
+        int(
+            "x")
+    except ValueError:
+        return inspect.currentframe().f_lineno
+
+def generate(n):
+    got = yield from (i for i in range(n))
+    return got
+
+async def later(n):
+    async def inner(): return n
+    return [await inner() async for _ in ticks(n)]
+
+async def ticks(n):
+    for i in range(n):
+        yield i
+
+def spread(*args, key=None, **rest): return args, key, rest
+def spreads(): return spread(*[1, 2], *(3,), key=dict(a=1), **{"b": 2}, **dict(c=3))
+def sole(): return spread(x for x in "ab")
+def tries():
+    try:
+        raise KeyError("k")
+    except KeyError as e:
+        return str(e.args[0])
+    finally:
+        sorted(set())
+kinds = {"match": None}
+def match(value):
+    match value:
+        case Point(x=0): return "origin"
+        case {"a": [x, *rest]}: return max(rest)
+        case str() as s if s.startswith("q"): return s.upper()
+    return None
+PY
+  cat >test_zoo.py <<'PY'
+import asyncio, inspect, re, traceback
+import pytest, zoo
+from zoo import Child, Point
+def helper(): return zoo.caller()
+def test_all():
+    c = Child("a", "")
+    assert c.name() == "Child/('a', '')/2" and Child.name.names == ("one", "two") and c.size == 1
+    assert Child.total == 3 and Point() == Point(3, [0, 1]) and zoo.Point.__annotations__["x"] == "int"
+    assert zoo.local_names() == ["a", "b"] and helper() == "helper"
+    assert "return sys._getframe(1)" in inspect.getsource(zoo.caller)
+    assert inspect.getsource(zoo).splitlines()[zoo.lines() - 1].strip().startswith("return inspect")
+    assert list(zoo.generate(3)) == [0, 1, 2] and asyncio.run(zoo.later(2)) == [2, 2]
+    assert zoo.spreads() == ((1, 2, 3), {"a": 1}, {"b": 2, "c": 3}) and list(zoo.sole()[0][0]) == ["a", "b"]
+    assert zoo.tries() == "k"
+    assert (zoo.match(Point(0)), zoo.match({"a": [1, 2, 3]}), zoo.match("qu"), zoo.match(1)) == ("origin", 3, "QU", None)
+def test_traceback():
+    with pytest.raises(TypeError) as e:
+        Point(1, 2, 3, 4)
+    with pytest.raises(AttributeError) as e:
+        zoo.match.nothing()
+    try:
+        zoo.spread(**{"key": 1}, **{"key": 2})
+    except TypeError as e:
+        assert "multiple values" in str(e)
+def test_assertions_are_rewritten():
+    with pytest.raises(AssertionError, match=re.escape("assert 1 == 2")):
+        one = 1
+        assert one == 2
+def test_deep():
+    import deep
+    assert deep.f("x") == "x"
+PY
+  python3 - >deep.py <<'PY'
+print("def f(a):\n    return a" + ".strip(' ').replace('a', 'a')" * 200)
+PY
+  $pytest
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json -- $pytest
+  ended '0|50' 'deep.py could not be given numbers and runs as it is: RecursionError'
+  [[ "$output" != *"without any fault"* ]]
+  [ -z "$(find . -name '__pycache__' -newer test_zoo.py -path '*zoo*')" ]
+}
+
+@test "fault python: unittest, a script, python3 -c" {
+  mkdir -p app && touch app/__init__.py
+  cat >app/copy.py <<'PY'
+def copy(a, b):
+    f = open(a)
+    g = open(b, "w")
+    g.write(f.read())
+    g.close()
+    f.close()
+if __name__ == "__main__":
+    import os
+    copy(__file__, os.path.join(os.environ["TMPDIR"], "copy.txt"))
+PY
+  cat >test_copy.py <<'PY'
+import os, unittest
+from app.copy import copy
+class Copy(unittest.TestCase):
+    def setUp(self): self.to = os.path.join(os.environ["TMPDIR"], "to.txt")
+    def tearDown(self): os.unlink(self.to)
+    def test_copy(self):
+        with open(self.to, "w"): pass
+        copy(__file__, self.to)
+        with self.subTest(1): self.assertTrue(os.path.exists(self.to))
+if __name__ == "__main__":
+    unittest.main()
+PY
+  for command in '-m unittest -q test_copy' 'app/copy.py' '-m app.copy' 'test_copy.py -q'; do
+    fault 20 --call read -- python3 $command
+    is_found <<'EOT'
+held TextIOWrapper.read copy
+EOT
+  done
+  fault 20 -- sh -c 'cd . && PYTHONPATH=. python3 -c "import app.copy; app.copy.copy(\"app/copy.py\", \"/dev/null\")"'
+  is_found <<'EOT'
+held TextIOWrapper.close copy
+held TextIOWrapper.read copy
+held TextIOWrapper.write copy
+held open copy
+EOT
+}
+
+@test "fault python: threads and open connections, one run for each point; what is done once" {
+  cat >pool.py <<'PY'
+import functools, sqlite3
+def leaky(path):
+    c = sqlite3.connect(path)
+    c.execute("SELECT 1")
+    c.close()
+@functools.lru_cache()
+def settings(path):
+    f = open(path)
+    text = f.read()
+    f.close()
+    return text
+PY
+  cat >test_pool.py <<'PY'
+import threading, pool
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+def test_leaky(tmp_path): pool.leaky(tmp_path / "x")
+PY
+  fault 20 -- $pytest test_pool.py
+  is_found <<'EOT'
+held Connection.execute leaky
+EOT
+  [ "$(jq '.rerun == 3 and .forked == 0' <<<"$output")" = true ]
+  [[ "$(jq -r '.notes[]' <<<"$output")" == *"no forks, one run for each point: there are threads"* ]]
+  cat >test_once.py <<'PY'
+import pool
+def test_settings(): assert pool.settings(__file__)
+PY
+  fault 20 -- $pytest test_once.py
+  is_found <<'EOT'
+held TextIOWrapper.read settings
+EOT
+  [ "$(jq .missed <<<"$output")" = 0 ]
+}
