@@ -6,12 +6,16 @@
 #include "engine/scan.h"
 #include "report/scan.h"
 
-static const char *rule;
+#include <string.h>
+
+static const char *rule, *explain;
 static bool notes;
 static int jobs;
 
 static const struct option_row rows[] = {
 	{"rule", "ID", "only this rule", OPTION_TEXT, &rule, 0, 0},
+	{"explain", "ID", "what a rule is about; all: the list", OPTION_TEXT, &explain, 0,
+	 0},
 	{"notes", NULL, "show notes, too: in tests, in main()", OPTION_FLAG, &notes, 0,
 	 0},
 	{"jobs", "N", "threads (one per processor)", OPTION_NUMBER, &jobs, 1, 16},
@@ -25,6 +29,7 @@ static char *as_json(const struct scan_report *r)
 
 	json_put(j, "outcome", outcome_name(r->outcome));
 	json_put_int(j, "files", (json_int_t)r->files);
+	json_put_int(j, "ignored", (json_int_t)r->ignored);
 	json_put_int(j, "notes_left_out", (json_int_t)r->notes);
 	json_put_int(j, "lines", (json_int_t)r->lines);
 	json_object_set_new(j, "findings", report_scan_json(&r->findings));
@@ -41,9 +46,63 @@ static char *as_text(const struct scan_report *r)
 	report_scan_text(&r->findings, &out);
 	buf_addf(&out, "scan: %s, %zu findings in %zu files\n", outcome_name(r->outcome),
 		 r->findings.n, r->files);
+	if (r->ignored)
+		buf_addf(&out, "  %zu were ignored by a comment\n", r->ignored);
 	if (r->notes)
 		buf_addf(&out, "  %zu notes were left out: --notes\n", r->notes);
 	return buf_detach(&out);
+}
+
+static void add_examples(struct buf *out, const char *title, const struct rule_example *e,
+			 size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(out, "\n%s (%s):\n", title, e[i].language);
+		for (const char *p = e[i].code; *p;) {
+			size_t len = strcspn(p, "\n");
+
+			buf_addf(out, "    %.*s\n", (int)len, p);
+			p += len + (p[len] == '\n');
+		}
+	}
+}
+
+static void add_rule(struct buf *out, const struct scan_rule *r)
+{
+	CLEANUP_FREE char *languages = strv_join(&r->languages, ", ");
+
+	buf_addf(out, "%s (%c: %s, %s; %s)\n\n%s\n\nrepair: %s\n", r->id,
+		 scan_shape_letter(r->shape), scan_shape_name(r->shape),
+		 scan_severity_name(r->severity), languages, r->explain, r->fix);
+	for (size_t i = 0; i < r->references.n; i++)
+		buf_addf(out, "see %s\n", r->references.v[i]);
+	add_examples(out, "found", r->bad, r->nbad);
+	add_examples(out, "not found", r->good, r->ngood);
+}
+
+static int explain_rules(void)
+{
+	CLEANUP(scan_rules) struct scan_rules rules = {0};
+	CLEANUP(buf) struct buf out = {0};
+	const struct scan_rule *r;
+	struct err err = {0};
+
+	if (engine_scan_rules(&rules, &err) < 0)
+		return command_fail(&err);
+	r = scan_rule_find(&rules, explain);
+	if (r) {
+		add_rule(&out, r);
+	} else if (!strcmp(explain, "all")) {
+		for (size_t i = 0; i < rules.n; i++)
+			buf_addf(&out, "%-24s %c  %s\n", rules.v[i].id,
+				 scan_shape_letter(rules.v[i].shape),
+				 scan_shape_name(rules.v[i].shape));
+	} else {
+		err_set(&err, ERR_USAGE, "there is no rule \"%s\"", explain);
+		err_hint(&err, "exitpath scan --explain all lists them");
+		return command_fail(&err);
+	}
+	return command_print(buf_str(&out));
 }
 
 static int run(char **argv)
@@ -68,6 +127,8 @@ static int run(char **argv)
 
 	if (!command_start(&o, argv, &paths, &rest, &status))
 		return status;
+	if (explain)
+		return explain_rules();
 	opts.rule = rule;
 	opts.severity = notes ? SCAN_NOTE : SCAN_WARNING;
 	opts.jobs = (unsigned)jobs;

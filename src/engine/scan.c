@@ -2,6 +2,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "contract/rules.h"
 #include "scan/scan.h"
 #include "source/source.h"
 
@@ -9,15 +10,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define RULES_DIR ".exitpath/rules"
+
 struct worker {
 	struct scan_findings findings;
 	struct strv skipped;
-	size_t files;
+	size_t files, ignored;
 	uint64_t lines;
 };
 
 struct scanning {
 	const struct source_files *files;
+	const struct scan_set *rules;
 	struct worker workers[16]; /* source_jobs(): at most so many */
 };
 
@@ -36,7 +40,7 @@ static void scan_one(void *ctx, unsigned worker, size_t index,
 	for (const char *p = t->text;
 	     (p = memchr(p, '\n', t->len - (size_t)(p - t->text))); p++)
 		w->lines++;
-	scan_file(t, path, &w->findings);
+	scan_file(s->rules, t, path, &w->findings, &w->ignored);
 }
 
 static void collect(struct scanning *s, const struct scan_opts *opts,
@@ -47,6 +51,7 @@ static void collect(struct scanning *s, const struct scan_opts *opts,
 
 		ret->files += w->files;
 		ret->lines += w->lines;
+		ret->ignored += w->ignored;
 		for (size_t j = 0; j < w->findings.n; j++) {
 			struct scan_finding *f = &w->findings.v[j];
 			bool low = f->severity < opts->severity;
@@ -64,12 +69,31 @@ static void collect(struct scanning *s, const struct scan_opts *opts,
 	scan_findings_sort(&ret->findings);
 }
 
+int engine_scan_rules(struct scan_rules *ret, struct err *err)
+{
+	return rules_builtin(ret, err) < 0 ? -1 : rules_load_dir(RULES_DIR, ret, err);
+}
+
+static int check_rule(const struct scan_opts *opts, const struct scan_rules *rules,
+		      struct err *err)
+{
+	if (!opts->rule || scan_rule_find(rules, opts->rule))
+		return 0;
+	err_set(err, ERR_USAGE, "there is no rule \"%s\"", opts->rule);
+	err_hint(err, "exitpath scan --explain all lists them");
+	return -1;
+}
+
 int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err)
 {
 	CLEANUP(source_files) struct source_files files = {0};
 	struct scanning s = {.files = &files};
+	struct scan_set *set;
 
 	*ret = (struct scan_report){0};
+	if (engine_scan_rules(&ret->rules, err) < 0 ||
+	    check_rule(opts, &ret->rules, err) < 0)
+		return -1;
 	for (size_t i = 0; i < opts->paths->n; i++)
 		if (source_files_walk(&files, opts->paths->v[i], err) < 0)
 			return -1;
@@ -78,7 +102,12 @@ int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct er
 	source_files_sort(&files);
 	if (!files.n)
 		return err_set(err, ERR_USAGE, "no file of a known language");
+	set = scan_set_new(&ret->rules, err);
+	if (!set)
+		return -1;
+	s.rules = set;
 	source_each(&files, opts->jobs, NULL, scan_one, &s);
+	scan_set_free(set);
 	ret->generated = files.generated;
 	ret->vendored = files.vendored;
 	collect(&s, opts, ret);
@@ -89,5 +118,6 @@ int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct er
 void scan_report_release(struct scan_report *r)
 {
 	scan_findings_release(&r->findings);
+	scan_rules_release(&r->rules);
 	strv_release(&r->skipped);
 }

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "model/outcome.h"
+#include "model/rule.h"
 #include "model/scan.h"
 
 #include <stdint.h>
@@ -19,9 +20,11 @@ struct scan_opts {
 
 struct scan_report {
 	enum outcome outcome;
+	struct scan_rules rules; /* findings name them */
 	struct scan_findings findings;
 	size_t files; /* looked at */
 	uint64_t lines;
+	size_t ignored;		      /* by a comment with a reason */
 	size_t notes;		      /* found, and not shown */
 	unsigned generated, vendored; /* left out */
 	struct strv skipped;	      /* "path: why": not parsed, or only in part */
@@ -29,6 +32,8 @@ struct scan_report {
 void scan_report_release(struct scan_report *r);
 DEFINE_CLEANUP(scan_report)
 
+/* The rules that are carried along, then those of .exitpath/rules here. */
+int engine_scan_rules(struct scan_rules *ret, struct err *err);
 int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err);
 
 #endif

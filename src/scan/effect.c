@@ -196,7 +196,9 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t call = t->nodes[p].parent;
 			enum effect e = given_to(l, t, call, n, r, part);
 
-			if (e == EFFECT_USED && is_returned(l, t, call, top))
+			if (e == EFFECT_USED && !part &&
+			    !name_only_uses(text_last(effect_callee(l, t, call))) &&
+			    is_returned(l, t, call, top))
 				return EFFECT_ESCAPED;
 			if (e == EFFECT_USED && part && address && l->part_is_own)
 				return EFFECT_ESCAPED; /* list_add(&r->node) */

@@ -5,6 +5,7 @@
 #include "scan/lang.h"
 #include "scan/paths.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* By the names that runners look for. */
@@ -39,16 +40,14 @@ static enum scan_severity severity_of(const struct scan_lang *lang,
 		       : SCAN_WARNING;
 }
 
-void scan_file(const struct source_tree *t, const char *path, struct scan_findings *out)
+static void scan_functions(const struct source_tree *t, const char *path, bool tests,
+			   struct scan_findings *out)
 {
 	const struct scan_lang *lang = scan_lang(t->lang);
 	size_t npairs;
 	const struct scan_pair *pairs = scan_pairs(t->lang, &npairs);
-	bool tests = is_test_file(path);
 
-	if (!lang)
-		return;
-	for (uint32_t n = 0; n < t->n; n++) {
+	for (uint32_t n = 0; lang && n < t->n; n++) {
 		CLEANUP(flow) struct flow flow = {0};
 		struct scan_function fn;
 
@@ -63,4 +62,80 @@ void scan_file(const struct source_tree *t, const char *path, struct scan_findin
 		scan_paths(&fn, pairs, npairs, out);
 		scan_cleanup(&fn, out);
 	}
+}
+
+/* ---- exitpath: ignore[RULE] reason ---- */
+
+#define MARK "exitpath: ignore["
+
+enum ignore { IGNORE_NO, IGNORE_YES, IGNORE_WITHOUT_REASON };
+
+/* What a line says about a rule. */
+static enum ignore ignored_by(const char *line, size_t len, const char *rule)
+{
+	const char *mark = memmem(line, len, MARK, strlen(MARK));
+	const char *end = line + len, *name, *close, *reason;
+
+	if (!mark)
+		return IGNORE_NO;
+	name = mark + strlen(MARK);
+	close = memchr(name, ']', (size_t)(end - name));
+	if (!close || (size_t)(close - name) != strlen(rule) ||
+	    strncmp(name, rule, strlen(rule)) != 0)
+		return IGNORE_NO;
+	for (reason = close + 1; reason < end; reason++)
+		if (isalnum((unsigned char)*reason) || *reason & 0x80)
+			return IGNORE_YES;
+	return IGNORE_WITHOUT_REASON;
+}
+
+static enum ignore is_ignored(const struct source_tree *t, const struct scan_finding *f)
+{
+	const char *at = t->text, *end = t->text + t->len;
+
+	for (unsigned line = 1; at < end && line <= f->line; line++) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((newline ? newline : end) - at);
+
+		if (line + 1 >= f->line) {
+			enum ignore i = ignored_by(at, len, f->rule);
+
+			if (i != IGNORE_NO)
+				return i;
+		}
+		at += len + 1;
+	}
+	return IGNORE_NO;
+}
+
+void scan_file(const struct scan_set *rules, const struct source_tree *t,
+	       const char *path, struct scan_findings *out, size_t *ret_ignored)
+{
+	bool tests = is_test_file(path);
+	bool marks = memmem(t->text, t->len, MARK, strlen(MARK));
+	size_t n = out->n;
+
+	scan_functions(t, path, tests, out);
+	scan_queries(rules, t, path, tests, out);
+	for (size_t i = n; i < out->n; i++) {
+		struct scan_finding *f = &out->v[i];
+		const struct scan_rule *rule = scan_set_rule(rules, f->rule);
+		enum ignore ignored = marks ? is_ignored(t, f) : IGNORE_NO;
+
+		if (rule && rule->severity < f->severity)
+			f->severity = rule->severity;
+		if (ignored == IGNORE_YES) {
+			scan_finding_release(f);
+			*ret_ignored += 1;
+			continue;
+		}
+		if (ignored == IGNORE_WITHOUT_REASON) {
+			f->rule = "ignore-without-reason";
+			f->shape = SHAPE_FORCED_EXIT;
+		}
+		if (n != i)
+			out->v[n] = *f;
+		n++;
+	}
+	out->n = n;
 }

@@ -1,0 +1,192 @@
+#include "scan/rules.h"
+
+#include "base/macros.h"
+#include "base/mem.h"
+#include "scan/lang.h"
+#include "scan/where.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ready {
+	const struct scan_rule *rule;
+	enum source_lang lang;
+	struct source_query *query;
+	int here;
+};
+
+struct scan_set {
+	const struct scan_rules *rules;
+	struct ready *v;
+	size_t n, cap;
+};
+
+static int make_ready(struct scan_set *s, const struct scan_rule *rule, const char *name,
+		      struct err *err)
+{
+	struct err cause = {0};
+	struct ready *r;
+
+	if (source_lang_parse(name) == LANG_NONE)
+		return err_set(err, ERR_USAGE, "%s: \"%s\" is no language", rule->file,
+			       name);
+	if (!rule->query)
+		return 0;
+	r = VEC_ADD(s->v, s->n, s->cap);
+	r->rule = rule;
+	r->lang = source_lang_parse(name);
+	r->query = source_query_new(r->lang, rule->query, &cause);
+	if (!r->query)
+		return err_set(err, ERR_USAGE, "%s:%u: query for %s: %s", rule->file,
+			       rule->query_line, name, cause.message);
+	r->here = source_query_capture(r->query, "here");
+	if (r->here < 0)
+		return err_set(err, ERR_USAGE, "%s:%u: the query has no @here",
+			       rule->file, rule->query_line);
+	for (size_t i = 0; i < rule->where.n; i++) {
+		const char *wrong = where_refused(rule->where.v[i], r->query);
+
+		if (wrong)
+			return err_set(err, ERR_USAGE, "%s: where: \"%s\" %s", rule->file,
+				       rule->where.v[i], wrong);
+	}
+	return 0;
+}
+
+struct scan_set *scan_set_new(const struct scan_rules *rules, struct err *err)
+{
+	struct scan_set *s = xcalloc(1, sizeof(*s));
+
+	s->rules = rules;
+	for (size_t i = 0; i < rules->n; i++)
+		for (size_t j = 0; j < rules->v[i].languages.n; j++)
+			if (make_ready(s, &rules->v[i], rules->v[i].languages.v[j], err) <
+			    0) {
+				scan_set_free(s);
+				return NULL;
+			}
+	return s;
+}
+
+void scan_set_free(struct scan_set *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		source_query_free(s->v[i].query);
+	free(s->v);
+	free(s);
+}
+
+const struct scan_rule *scan_set_rule(const struct scan_set *s, const char *id)
+{
+	return scan_rule_find(s->rules, id);
+}
+
+/* ---- matches ---- */
+
+struct matching {
+	const struct ready *ready;
+	const struct source_tree *t;
+	const struct scan_lang *lang;
+	const char *path;
+	bool test;
+	struct scan_findings *out;
+};
+
+static void add_capture(struct buf *out, const struct matching *m,
+			const struct source_match *match, const char *name, size_t len)
+{
+	for (unsigned i = 0; i < source_query_captures(m->ready->query); i++) {
+		const char *capture = source_query_capture_name(m->ready->query, i);
+		uint32_t node = source_match_node(match, (int)i);
+		size_t n;
+		const char *text;
+
+		if (strlen(capture) != len || strncmp(capture, name, len) != 0 ||
+		    node == SOURCE_NONE)
+			continue;
+		text = source_text(m->t, node, &n);
+		for (size_t j = 0; j < n && j < 60 && text[j] != '\n'; j++)
+			buf_addc(out, text[j]);
+		return;
+	}
+}
+
+/* {name} is the text of @name. */
+static char *message_of(const struct matching *m, const struct source_match *match)
+{
+	struct buf out = {0};
+
+	for (const char *p = m->ready->rule->message; *p; p++) {
+		const char *end = *p == '{' ? strchr(p, '}') : NULL;
+
+		if (end) {
+			add_capture(&out, m, match, p + 1, (size_t)(end - p - 1));
+			p = end;
+		} else {
+			buf_addc(&out, *p);
+		}
+	}
+	return buf_detach(&out);
+}
+
+static bool take(void *ctx, const struct source_match *match)
+{
+	const struct matching *m = ctx;
+	const struct scan_rule *rule = m->ready->rule;
+	struct where_match where = {.t = m->t,
+				    .lang = m->lang,
+				    .query = m->ready->query,
+				    .match = match,
+				    .here = source_match_node(match, m->ready->here),
+				    .test = m->test};
+	struct scan_finding *f;
+	uint32_t function, name;
+	const char *line;
+	size_t len;
+
+	if (where.here == SOURCE_NONE)
+		return true;
+	for (size_t i = 0; i < rule->where.n; i++)
+		if (!where_holds(rule->where.v[i], &where))
+			return true;
+	f = scan_findings_add(m->out);
+	f->rule = rule->id;
+	f->shape = rule->shape;
+	f->severity = rule->severity;
+	f->path = xstrdup(m->path);
+	f->line = source_line(m->t, where.here);
+	f->column = source_column(m->t, where.here);
+	f->end_line = source_end_line(m->t, where.here);
+	f->end_column = f->column + (f->end_line == f->line
+					     ? m->t->nodes[where.here].end -
+						       m->t->nodes[where.here].start
+					     : 1);
+	function = m->lang ? source_above(m->t, where.here, &m->lang->functions)
+			   : SOURCE_NONE;
+	name = function == SOURCE_NONE ? function : m->lang->name(m->t, function);
+	f->function = name == SOURCE_NONE ? NULL : source_text_dup(m->t, name);
+	f->message = message_of(m, match);
+	line = source_line_at(m->t, m->t->nodes[where.here].start, &len);
+	while (len && (*line == ' ' || *line == '\t'))
+		line++, len--;
+	f->excerpt = xstrndup(line, len);
+	return true;
+}
+
+void scan_queries(const struct scan_set *s, const struct source_tree *t, const char *path,
+		  bool test, struct scan_findings *out)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct matching m = {.ready = &s->v[i],
+				     .t = t,
+				     .lang = scan_lang(t->lang),
+				     .path = path,
+				     .test = test,
+				     .out = out};
+
+		if (s->v[i].lang == t->lang)
+			source_query_run(s->v[i].query, t, 0, take, &m);
+	}
+}

@@ -1,0 +1,265 @@
+#include "scan/where.h"
+
+#include "base/macros.h"
+#include "scan/effect.h"
+#include "scan/names.h"
+
+#include <string.h>
+
+/* The arguments of a condition, "lacks:rows:.Err": what it names is a capture. */
+struct arguments {
+	uint32_t node;	  /* of the first argument, a capture; or NONE */
+	struct text text; /* the second */
+};
+
+static uint32_t function_around(const struct where_match *m, uint32_t n)
+{
+	return m->lang ? source_above(m->t, n, &m->lang->functions) : SOURCE_NONE;
+}
+
+/* ---- the conditions ---- */
+
+/* The function can give an error back. */
+static bool returns_error(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here), result;
+
+	(void)a;
+	if (f == SOURCE_NONE)
+		return false;
+	result = source_child(m->t, f, source_field(m->t->lang, "result"));
+	if (result == SOURCE_NONE)
+		return false;
+	for (uint32_t n = result; n < m->t->nodes[result].after; n++)
+		if (source_text_is(m->t, n, "error"))
+			return true;
+	return false;
+}
+
+static bool is_async(const struct source_tree *t, uint32_t function)
+{
+	uint32_t first = function == SOURCE_NONE ? function : source_first(t, function);
+
+	while (first != SOURCE_NONE && !source_named(t, first)) {
+		if (source_text_is(t, first, "async"))
+			return true;
+		first = source_next(t, first);
+	}
+	return false;
+}
+
+static bool in_async(const struct where_match *m, const struct arguments *a)
+{
+	(void)a;
+	return is_async(m->t, function_around(m, m->here));
+}
+
+/* An async function of this file has the name that the capture says. */
+static bool names_async(const struct where_match *m, const struct arguments *a)
+{
+	for (uint32_t n = 0; a->node != SOURCE_NONE && n < m->t->n; n++) {
+		uint32_t name;
+
+		if (!source_has(&m->lang->functions, m->t->nodes[n].kind) ||
+		    !is_async(m->t, n))
+			continue;
+		name = m->lang->name(m->t, n);
+		if (name != SOURCE_NONE && source_text_equal(m->t, name, m->t, a->node))
+			return true;
+	}
+	return false;
+}
+
+/* In the body of a try whose finally names an identifier that is in the capture. */
+static bool finally_uses(const struct where_match *m, const struct arguments *a)
+{
+	const struct source_tree *t = m->t;
+	uint32_t function = function_around(m, m->here), finally, child;
+	uint32_t n = m->here, p = t->nodes[n].parent;
+
+	for (; p != SOURCE_NONE && p != function; n = p, p = t->nodes[p].parent) {
+		if (!source_has(&m->lang->tries, t->nodes[p].kind) ||
+		    t->nodes[n].field != m->lang->f_body)
+			continue;
+		finally = SOURCE_NONE;
+		for (SOURCE_CHILDREN(t, p, child))
+			if (source_has(&m->lang->finallys, t->nodes[child].kind))
+				finally = child;
+		if (finally == SOURCE_NONE)
+			continue;
+		for (uint32_t i = a->node; i < t->nodes[a->node].after; i++)
+			for (uint32_t j = finally; j < t->nodes[finally].after; j++)
+				if (source_has(&m->lang->identifiers, t->nodes[i].kind) &&
+				    t->nodes[i].kind == t->nodes[j].kind &&
+				    source_text_equal(t, i, t, j))
+					return true;
+	}
+	return false;
+}
+
+/* The text of the capture followed by TEXT is nowhere in the function. */
+static bool lacks(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here);
+	struct text body = effect_text(m->t, f == SOURCE_NONE ? 0 : f);
+	struct text name = effect_text(m->t, a->node);
+
+	for (size_t i = 0; i + name.len + a->text.len <= body.len; i++)
+		if (!memcmp(body.at + i, name.at, name.len) &&
+		    !memcmp(body.at + i + name.len, a->text.at, a->text.len))
+			return false;
+	return true;
+}
+
+/* TEXT is in the function around it / behind it. */
+static bool function_has(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here);
+	struct text body = effect_text(m->t, f == SOURCE_NONE ? 0 : f);
+
+	return memmem(body.at, body.len, a->text.at, a->text.len);
+}
+
+static bool followed_by(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here);
+	const char *from = m->t->text + m->t->nodes[m->here].end;
+	const char *to = m->t->text + (f == SOURCE_NONE ? m->t->len : m->t->nodes[f].end);
+
+	return from < to && memmem(from, (size_t)(to - from), a->text.at, a->text.len);
+}
+
+/* Nothing in it but comments. */
+static bool is_empty(const struct where_match *m, const struct arguments *a)
+{
+	return a->node != SOURCE_NONE &&
+	       source_named_child(m->t, a->node, 0) == SOURCE_NONE;
+}
+
+/* Neither a raise nor the exception's name in what the capture says. */
+static bool no_raise(const struct where_match *m, const struct arguments *a)
+{
+	if (a->node == SOURCE_NONE)
+		return true;
+	for (uint32_t n = a->node; n < m->t->nodes[a->node].after; n++) {
+		const char *kind = source_kind_name(m->t->lang, m->t->nodes[n].kind);
+
+		if (source_named(m->t, n) && (!strcmp(kind, "raise_statement") ||
+					      !strcmp(kind, "throw_statement") ||
+					      !strcmp(kind, "return_statement")))
+			return false;
+	}
+	return true;
+}
+
+/* The name is declared or assigned in the function: no parameter, no field. */
+static bool is_local(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here), target, value;
+
+	if (f == SOURCE_NONE || a->node == SOURCE_NONE)
+		return false;
+	for (uint32_t n = f; n < m->t->nodes[f].after; n++) {
+		if (!source_has(&m->lang->assigns, m->t->nodes[n].kind) ||
+		    !m->lang->assign(m->t, n, &target, &value))
+			continue;
+		for (uint32_t i = target; i < m->t->nodes[target].after; i++)
+			if (source_text_equal(m->t, i, m->t, a->node))
+				return true;
+	}
+	return false;
+}
+
+static bool in_test(const struct where_match *m, const struct arguments *a)
+{
+	(void)a;
+	return m->test;
+}
+
+static bool not_in_test(const struct where_match *m, const struct arguments *a)
+{
+	(void)a;
+	return !m->test;
+}
+
+static const struct {
+	const char *name;
+	bool capture, text; /* what it takes */
+	bool (*holds)(const struct where_match *m, const struct arguments *a);
+} conditions[] = {
+	{"returns-error", false, false, returns_error},
+	{"in-async", false, false, in_async},
+	{"in-test", false, false, in_test},
+	{"not-in-test", false, false, not_in_test},
+	{"names-async", true, false, names_async},
+	{"finally-uses", true, false, finally_uses},
+	{"empty", true, false, is_empty},
+	{"no-raise", true, false, no_raise},
+	{"local", true, false, is_local},
+	{"lacks", true, true, lacks},
+	{"function-has", false, true, function_has},
+	{"followed-by", false, true, followed_by},
+};
+
+/* Its row, or -1; what stands behind the colons. */
+static int parse(const char *condition, struct text *ret_capture, struct text *ret_text)
+{
+	size_t n = strcspn(condition, ":");
+	const char *rest = condition + n;
+
+	*ret_capture = *ret_text = (struct text){"", 0};
+	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++) {
+		if (strlen(conditions[i].name) != n ||
+		    strncmp(conditions[i].name, condition, n) != 0)
+			continue;
+		if (conditions[i].capture && *rest == ':') {
+			ret_capture->at = rest + 1;
+			ret_capture->len = strcspn(rest + 1, ":");
+			rest += 1 + ret_capture->len;
+		}
+		if (conditions[i].text && *rest == ':') {
+			ret_text->at = rest + 1;
+			ret_text->len = strlen(rest + 1);
+			rest += 1 + ret_text->len;
+		}
+		return *rest || conditions[i].capture != (ret_capture->len > 0) ||
+				       conditions[i].text != (ret_text->len > 0)
+			       ? -1
+			       : (int)i;
+	}
+	return -1;
+}
+
+static int capture_of(const struct source_query *q, struct text name)
+{
+	for (unsigned i = 0; i < source_query_captures(q); i++)
+		if (text_is(name, source_query_capture_name(q, i)))
+			return (int)i;
+	return -1;
+}
+
+const char *where_refused(const char *condition, const struct source_query *query)
+{
+	struct text capture, text;
+
+	if (parse(condition, &capture, &text) < 0)
+		return "is no condition";
+	if (capture.len && capture_of(query, capture) < 0)
+		return "names a capture that the query does not have";
+	return NULL;
+}
+
+bool where_holds(const char *condition, const struct where_match *m)
+{
+	struct text capture;
+	struct arguments a = {.node = SOURCE_NONE};
+	int row = parse(condition, &capture, &a.text);
+
+	if (row < 0 || !m->lang)
+		return false;
+	if (capture.len)
+		a.node = source_match_node(m->match, capture_of(m->query, capture));
+	if (capture.len && a.node == SOURCE_NONE)
+		return false;
+	return conditions[row].holds(m, &a);
+}
