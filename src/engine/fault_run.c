@@ -8,14 +8,13 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "detect/embed.h"
-#include "detect/report_file.h"
+#include "engine/fault_check.h"
 #include "engine/run_session.h"
 #include "rev/rev.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -132,57 +131,6 @@ static void preload(const struct fault_run *r, struct strv *env)
 	env_set(env, FAULT_ENV, r->map);
 }
 
-/* ---- the check ---- */
-
-#define CHECK_STATUS "check.status"
-#define CHECK_OUTPUT "check.txt"
-
-/* Adds what makes env(1) of old the environment new. */
-static void env_difference(const struct strv *old, const struct strv *new,
-			   struct strv *ret)
-{
-	for (size_t i = 0; i < old->n; i++) {
-		CLEANUP_FREE char *name = xstrndup(old->v[i], strcspn(old->v[i], "="));
-
-		if (env_get(new, name))
-			continue;
-		strv_add(ret, "-u");
-		strv_take(ret, TAKE_PTR(name));
-	}
-	for (size_t i = 0; i < new->n; i++)
-		if (!strv_contains(old, new->v[i]))
-			strv_add(ret, new->v[i]);
-}
-
-/*
- * The check runs behind the command, in the same sandbox: what the command wrote is
- * there. A shell stands around both, which has neither our library nor a detector's
- * options in its environment, and is silent about signals: it passes them on as a status.
- */
-static void add_check(const struct fault_run *r, const struct strv *clean,
-		      struct run_spec *spec)
-{
-	static const char script[] =
-		"c=$1 d=$2; shift 2; exec 3>&2 2>/dev/null; \"$@\" 2>&3 3>&-; s=$?; "
-		"EXITPATH_STATUS=$s /bin/sh -c \"$c\" >\"$d/" CHECK_OUTPUT
-		"\" 2>&1 3>&- </dev/null; echo $? >\"$d/" CHECK_STATUS "\"; exit $s";
-	struct strv argv = {0};
-
-	strv_add(&argv, "/bin/sh");
-	strv_add(&argv, "-c");
-	strv_add(&argv, script);
-	strv_add(&argv, "sh");
-	strv_add(&argv, r->session->opts->check);
-	strv_add(&argv, r->dir);
-	strv_add(&argv, "/usr/bin/env");
-	env_difference(clean, &spec->env, &argv);
-	strv_copy(&argv, spec->argv.v);
-	strv_release(&spec->argv);
-	strv_release(&spec->env);
-	spec->argv = argv;
-	strv_copy(&spec->env, clean->v);
-}
-
 int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 		      const struct fault_request *request, struct run_spec *spec,
 		      struct err *err)
@@ -230,7 +178,7 @@ int fault_run_prepare(struct fault_run *r, struct fault_session *s,
 	}
 	preload(r, &spec->env);
 	if (s->opts->check)
-		add_check(r, &clean, spec);
+		fault_check_add(s->opts->check, r->dir, &clean, spec);
 	return 0;
 }
 
@@ -256,19 +204,6 @@ static void hash_without_paths(const struct fault_run *r, struct sha256 *exact,
 	}
 }
 
-static char *last_line(const struct buf *b)
-{
-	const char *text = buf_str(b);
-	size_t n = b->len, at;
-
-	while (n && isspace((unsigned char)text[n - 1]))
-		n--;
-	for (at = n; at && text[at - 1] != '\n'; at--)
-		;
-	return n ? xasprintf("%.*s", (int)(n - at < 200 ? n - at : 200), text + at)
-		 : NULL;
-}
-
 void fault_run_output(const struct fault_run *r, const struct buf *out,
 		      const struct buf *errors, struct fault_seen *seen)
 {
@@ -281,24 +216,9 @@ void fault_run_output(const struct fault_run *r, const struct buf *out,
 		sha256_add_field(worded, "");
 	}
 	free(seen->error);
-	seen->error = last_line(errors);
+	seen->error = fault_last_line(errors);
 	sha256_finish(exact, seen->exact);
 	sha256_finish(worded, seen->worded);
-}
-
-static void read_check(const struct fault_run *r, struct fault_seen *seen)
-{
-	CLEANUP_FREE char *status = path_join(r->dir, CHECK_STATUS);
-	CLEANUP_FREE char *output = path_join(r->dir, CHECK_OUTPUT);
-	CLEANUP(buf) struct buf text = {0}, said = {0};
-
-	if (read_regular(status, 16, &text) < 0 ||
-	    !isdigit((unsigned char)*buf_str(&text)))
-		return;
-	seen->checked = true;
-	seen->check_status = atoi(buf_str(&text));
-	read_regular(output, FAULT_OUTPUT_CAP, &said);
-	seen->check_said = last_line(&said);
 }
 
 static void read_output(const struct fault_run *r, struct fault_seen *seen)
@@ -328,7 +248,8 @@ int fault_run_finish(struct fault_run *r, const struct run_result *result,
 			rc = -1;
 	read_output(r, ret_seen);
 	if (r->dir && r->session->opts->check)
-		read_check(r, ret_seen);
+		fault_check_read(r->dir, &ret_seen->checked, &ret_seen->check_status,
+				 &ret_seen->check_said);
 	if (rc == 0 && r->map && path_exists(r->map))
 		rc = fault_map_read(r->map, ret_record, err);
 	ret_seen->fired = ret_record->fired > 0;
