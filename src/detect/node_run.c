@@ -286,7 +286,12 @@ static void judge_runners(struct collection *c)
 		if (is_runner(c->processes[i].role) ||
 		    c->processes[i].role == NODE_VITEST_PARENT)
 			judge_process(c, &c->processes[i]);
-	if (!c->tests && c->probe->state == PROBE_COMPLETE)
+	if (c->tests || c->probe->state != PROBE_COMPLETE)
+		return;
+	/* A file that cannot be loaded, a configuration that cannot be read. */
+	if (c->result->end == RUN_EXITED && c->result->status)
+		probe_note(c->probe, xstrdup("no test was executed"));
+	else
 		probe_worsen(c->probe, PROBE_SILENT,
 			     xstrdup("no test was executed: does the command find the "
 				     "test files?"));

@@ -107,6 +107,36 @@ jest_forced() { # DIR
   gate 50 'no test was executed' -- $BIN/jest --passWithNoTests nothing
 }
 
+# broken CMD…: files of the candidate cannot be loaded, so that none of its tests runs.
+broken() {
+  commit_all base && git tag base
+  echo 'syntax error' >lib.js
+  commit_all candidate && git tag candidate
+  gate 10 -- "$@"
+  BASE=candidate gate 30 -- "$@"
+}
+
+@test "node: Jest, files that cannot be loaded fail" {
+  project && echo '{}' >package.json && test_file a.test.js "$REQUIRE" fd
+  with_runners new && broken $BIN/jest
+}
+
+@test "node: node:test, files that cannot be loaded fail" {
+  project && test_file a.test.js "const test = require('node:test'); $REQUIRE" fd
+  broken node --test
+}
+
+@test "node: mocha, files that cannot be loaded fail" {
+  project && test_file test/a.js "const test = it, { acquire, release } = require('../lib.js');" fd
+  with_runners old && broken $BIN/mocha
+}
+
+@test "node: vitest, files that cannot be loaded fail" {
+  project && test_file a.test.mjs "import { test } from 'vitest'; import { acquire, release } from './lib.js';" fd
+  echo 'export const acquire = async () => 0, release = async () => {};' >lib.js
+  with_runners new && broken $BIN/vitest run
+}
+
 @test "node: Jest with modules" {
   project
   echo '{"scripts": {"test": "NODE_OPTIONS=--experimental-vm-modules jest"}, "jest": {"testMatch": ["**/*.mjs"]}}' >package.json
