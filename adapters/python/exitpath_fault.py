@@ -76,6 +76,11 @@ class Fault:
         self.report = Report(settings, runner)
         self.only = wanted.get("keys")  # of points; None: all
         self.selected = wanted.get("tests")  # names; None: all
+        self._places = wanted.get("places")  # [file, function, call]; None: all
+        self._classes = wanted.get("classes")
+        self._changed = wanted.get("changed", ())  # [file, first line, last line]
+        # A point: the runner's own pass alone, in which it fails; "0000…": nothing does.
+        self.bare = wanted.get("bare")
         self.first = wanted.get("first")  # points that are to fail in a test's first run
         self._forks = wanted.get("fork", True)
         self._call = wanted.get("call")
@@ -89,6 +94,10 @@ class Fault:
         self._calls = 0
         self._recording = True
         self._test = None
+        if self.bare is not None:
+            self._recording = False
+            must = wanted.get("must", False)
+            self._sites.on_add(lambda site: self._arm_bare(site, must))
         self._took = {}
         self._began = 0.0
         self._bases = {}
@@ -150,6 +159,11 @@ class Fault:
             tests = phases.setdefault(self.gates.phase, {})
             tests[self._test] = tests.get(self._test, 0) + n
         self.gates.clear()
+
+    def _arm_bare(self, site, must):
+        for variant in ("before", "after"):
+            if site.key(variant) == self.bare:
+                self.gates.armed = Armed(site.number, variant, must, None, self._forever)
 
     # --- all points --------------------------------------------------------------------
 
@@ -215,7 +229,7 @@ class Fault:
         points, outside = [], 0
         for number, callee in sorted(self.gates.known.items()):
             site = self._sites.all[number]
-            if self._call and self._call not in callee.names:
+            if not self._is_chosen(site, callee):
                 continue
             phases = self._reached.get(number, {})
             phase, tests = None, []
@@ -232,15 +246,27 @@ class Fault:
             for variant in callee.variants:
                 point = Point(site, callee, variant, phase, tests[:1 if slow else _TESTS])
                 if self.only is None or point.key in self.only:
-                    points.append((self._rank(callee, phases), point))
+                    points.append((self._rank(site, callee, phases), point))
         points.sort(key=lambda p: p[0])
         return [p for _, p in points[:self._most or None]], outside
 
-    @staticmethod
-    def _rank(callee, phases):
+    def _is_chosen(self, site, callee):
+        if self._call and self._call not in callee.names:
+            return False
+        if self._classes is not None and callee.group not in self._classes:
+            return False
+        return self._places is None or [site.file, site.function, callee.label] in (
+            self._places)
+
+    def _distance(self, site):
+        """0: in a function that changed, 1: in a file that did, 2: in none."""
+        ranges = [r for r in self._changed if r[0] == site.file]
+        return 0 if any(r[1] <= site.line <= r[2] for r in ranges) else 1 if ranges else 2
+
+    def _rank(self, site, callee, phases):
         groups = ("db", "file", "net", "process", "other")
         calls = sum(n for tests in phases.values() for n in tests.values())
-        return not callee.must, groups.index(callee.group), calls
+        return self._distance(site), not callee.must, groups.index(callee.group), calls
 
     def _fields(self, point):
         site = point.site

@@ -74,6 +74,8 @@ def main():
             status, why = _status(run)
         return Outcome(status == 0, why, text.getvalue())
 
+    if driver.bare is not None:
+        return _status(run)[0]
     if driver.first:
         driver.explore_first(again)
         return 0

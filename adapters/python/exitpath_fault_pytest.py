@@ -43,6 +43,8 @@ class _Plugin:
                 self._driver.refuse("--%s runs each test in a process of its own: "
                                     "leave it out" % name)
                 return None
+        if self._driver.bare is not None:
+            return None
         self._items = {i.nodeid: i for i in session.items}
         if self._driver.first:
             self._be_quiet(session)

@@ -16,7 +16,7 @@ def patch(module):
 
     def runTests(self):
         driver = activate("unittest")
-        if driver is None:
+        if driver is None or driver.bare is not None:
             return run_tests(self)
         args, kwargs = made.pop(id(self), ((), {}))
 

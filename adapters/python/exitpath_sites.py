@@ -91,6 +91,7 @@ class Sites:
     def __init__(self, places):
         self._places = places
         self.all = []
+        self._on_add = None
         self.tries = {}  # path → [(first line, last line, [Handler])], outer before inner
         self.failed = []  # (path, why)
         self._codes = {}
@@ -99,7 +100,15 @@ class Sites:
     def add(self, file, function, text, nth, line, after):
         site = Site(len(self.all), file, function, text, nth, line, after)
         self.all.append(site)
+        if self._on_add is not None:
+            self._on_add(site)
         return site.number
+
+    def on_add(self, tell):
+        """tell(site), of those that are there and all that come."""
+        self._on_add = tell
+        for site in self.all:
+            tell(site)
 
     def wants(self, path):
         known = self._loaded.get(path)

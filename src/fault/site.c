@@ -139,6 +139,7 @@ static void release_trial(struct site_trial *t)
 	free(t->detail);
 	free(t->error);
 	free(t->why);
+	free(t->check_said);
 	*t = (struct site_trial){0};
 }
 

@@ -57,6 +57,10 @@ struct site_trial {
 	bool same;	   /* the same output */
 	bool repeated;	   /* such a call was made once more */
 	bool logged, told; /* an error was logged; somebody else was told */
+	/* Of a run that had a check behind it: */
+	bool checked;
+	int check_status;
+	char *check_said;  /* its last line; or NULL */
 	struct leak chain; /* its frames: who made the call, innermost first */
 	struct site_held *held;
 	size_t nheld, held_cap;
@@ -90,7 +94,7 @@ const struct site_point *site_report_point(const struct site_report *r, uint64_t
  * failure of the releasing call is raised after it has released. A failure that must be
  * reported is swallowed when the test passes with the same output, nothing was logged as
  * an error, no other call made good for it, and the exception reached no test. A test
- * that fails is the right answer.
+ * that fails is the right answer. A check that fails behind it is a defect.
  *
  * Fills what, defect, more, held of ret (zeroed); false: no defect.
  */

@@ -113,5 +113,10 @@ bool site_judge(const struct site_point *p, const struct site_trial *t,
 	judge_end(t, ret);
 	judge_report(p, t, ret);
 	judge_held(t, ret);
+	if (t->checked && t->check_status)
+		add(ret, DEFECT_CHECK,
+		    xasprintf("the check fails with %d%s%s", t->check_status,
+			      t->check_said ? ": " : "",
+			      t->check_said ? t->check_said : ""));
 	return ret->defect != DEFECT_NONE;
 }

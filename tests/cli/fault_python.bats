@@ -537,3 +537,61 @@ held TextIOWrapper.read settings
 EOT
   [ "$(jq .missed <<<"$output")" = 0 ]
 }
+
+@test "fault python: a check behind each run, some classes, no forks, base" {
+  cat >ledger.py <<'PY'
+import os
+def book(amount, path):
+    with open(path, "a") as f:
+        f.write("-%d\n" % amount)
+    with open(path, "a") as f:
+        f.write("+%d\n" % amount)
+PY
+  cat >test_ledger.py <<'PY'
+import os, ledger
+def test_book(): ledger.book(3, os.path.join(os.environ["TMPDIR"], "ledger"))
+PY
+  sums='[ ! -e $TMPDIR/ledger ] || awk "{ s += \$1 } END { exit s != 0 }" $TMPDIR/ledger'
+  fault 20 --call open --check "$sums" -- $pytest
+  is_found <<'EOT'
+check open book
+EOT
+  replay=$(jq -r '.findings[0].replay' <<<"$output")
+  [[ "$replay" == *"--check "*"awk"* ]]
+  fault 30 --call open --check 'echo no; false' -- $pytest
+  [[ "$(jq -r .why <<<"$output")" == "without any fault the check fails with 1: no" ]]
+  fault 50 --classes net,process -- $pytest
+  fault 0 --classes file -- $pytest
+  [ "$(jq .explored <<<"$output")" -ge 4 ]
+}
+
+@test "fault python: only what is bad on the candidate and good on base is blamed" {
+  needs_sandbox
+  cat >store.py <<'PY'
+import sqlite3
+def save(path):
+    c = sqlite3.connect(path)
+    try:
+        c.execute("SELECT 1")
+    finally:
+        c.close()
+def old(path):
+    c = sqlite3.connect(path)
+    c.execute("SELECT 1")
+    c.close()
+PY
+  cat >test_store.py <<'PY'
+import store
+def test_save(tmp_path): store.save(tmp_path / "x")
+def test_old(tmp_path): store.old(tmp_path / "x")
+PY
+  commit_all base && git tag base
+  python3 - <<'PY'
+s = open("store.py").read()
+s = s.replace('    try:\n        c.execute("SELECT 1")\n    finally:\n        c.close()', '    c.execute("SELECT 1")\n    c.close()')
+open("store.py", "w").write(s)
+PY
+  commit_all candidate
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --base base --candidate HEAD -- $pytest
+  ended 20 'Connection.execute' 'save '
+}
