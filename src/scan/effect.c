@@ -69,6 +69,14 @@ static bool is_occurrence(const struct scan_lang *l, const struct source_tree *t
 	return !(is_kind(t, parent, &l->keywords) && t->nodes[n].field == l->f_name);
 }
 
+static uint32_t source_next_named(const struct source_tree *t, uint32_t n)
+{
+	do
+		n = source_next(t, n);
+	while (n != SOURCE_NONE && !source_named(t, n));
+	return n;
+}
+
 /* What a call does to one of its arguments. */
 static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
 			    uint32_t call, uint32_t argument, const struct resource *r,
@@ -79,7 +87,8 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 
 	if (r->pair && r->pair->sure) {
 		if (name_surely_releases(last) && list != SOURCE_NONE &&
-		    source_named_child(t, list, 0) == argument &&
+		    (source_named_child(t, list, 0) == argument ||
+		     (r->pair->last && source_next_named(t, argument) == SOURCE_NONE)) &&
 		    !(part && l->part_is_own))
 			return EFFECT_RELEASED;
 	} else if (r->pair && r->pair->release) {
@@ -163,6 +172,7 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 {
 	bool part = false, address = false, contained = false;
 	struct text path = {"", 0}; /* `r.x` */
+	uint32_t at = n;
 
 	for (;;) {
 		uint32_t p = n == top ? SOURCE_NONE : t->nodes[n].parent;
@@ -202,6 +212,12 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 				return EFFECT_ESCAPED;
 			if (e == EFFECT_USED && part && address && l->part_is_own)
 				return EFFECT_ESCAPED; /* list_add(&r->node) */
+			/* `take(&fd)`: it may be taken out of the variable. */
+			if (e == EFFECT_USED && address && !part && l->part_is_own &&
+			    r->pair && !r->by_address && !r->pair->lock &&
+			    !r->pair->sure && t->text[t->nodes[n].start] == '&' &&
+			    !name_only_uses(text_last(effect_callee(l, t, call))))
+				return EFFECT_ESCAPED;
 			return contained && e != EFFECT_RELEASED ? EFFECT_ESCAPED : e;
 		} else if (source_has(&l->returns, kind)) {
 			return part && !(l->part_is_resource &&
@@ -216,8 +232,11 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			if (!l->assign(t, p, &target, &value))
 				return EFFECT_USED;
 			if (source_within(t, n, target))
-				return part || p == r->node ? EFFECT_USED
-							    : EFFECT_REPLACED;
+				return part || p == r->node ||
+						       !text_same(effect_text(t, at),
+								  r->name)
+					       ? EFFECT_USED
+					       : EFFECT_REPLACED;
 			if (part && !(address && l->part_is_own))
 				return EFFECT_USED;
 			/* A local alias is followed; anything else is a new owner. */

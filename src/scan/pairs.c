@@ -39,7 +39,7 @@ static const struct scan_pair c[] = {
 	 .acquire = "open open64 openat creat socket accept accept4 dup mkstemp mkostemp "
 		    "epoll_create epoll_create1 eventfd timerfd_create signalfd "
 		    "inotify_init inotify_init1 memfd_create p_open"},
-	{.what = "directory", .acquire = "opendir fdopendir"},
+	{.what = "directory", .acquire = "*opendir"},
 	{.what = "lock",
 	 .acquire = "pthread_mutex_lock pthread_rwlock_rdlock pthread_rwlock_wrlock "
 		    "mtx_lock",

@@ -96,10 +96,25 @@ static const struct scan_pair *pair_of(struct text callee, const struct scan_pai
 	return NULL;
 }
 
+static bool is_or(const struct scan_lang *l, const struct source_tree *t, uint32_t op)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(l->or_tokens) && l->or_tokens[i]; i++)
+		if (source_text_is(t, op, l->or_tokens[i]))
+			return true;
+	return false;
+}
+
 static uint32_t call_of(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t value)
 {
 	while (value != SOURCE_NONE && !source_has(&l->calls, t->nodes[value].kind)) {
+		/* `this.runner || pool.connect()` */
+		if (source_has(&l->binaries, t->nodes[value].kind) &&
+		    source_child(t, value, l->f_operator) != SOURCE_NONE &&
+		    is_or(l, t, source_child(t, value, l->f_operator))) {
+			value = source_child(t, value, l->f_right);
+			continue;
+		}
 		if (!source_has(&l->transparent, t->nodes[value].kind) &&
 		    !source_has(&l->containers, t->nodes[value].kind))
 			return SOURCE_NONE;
@@ -260,7 +275,8 @@ static bool belongs(const struct scan_function *fn, uint32_t release, struct tex
 static bool is_released(const struct scan_function *fn, struct text name,
 			struct text acquire)
 {
-	static const struct scan_pair sure = {.what = "resource", .sure = true};
+	static const struct scan_pair sure = {
+		.what = "resource", .sure = true, .last = true};
 	const struct resource probe = {.name = name, .node = SOURCE_NONE, .pair = &sure};
 
 	for (size_t i = 0; i < fn->flow->nops; i++) {

@@ -17,6 +17,7 @@ struct scan_pair {
 				spaces */
 	const char *release; /* last parts of callees; NULL: whatever name_releases() */
 	const char *names;   /* of several targets, which; of one, what it is called */
+	bool last;	     /* sure: or as last argument */
 	bool sure;    /* released by names that mean nothing else, as first argument */
 	bool derived; /* of another resource, which takes it along: never-released is not
 			 said */

@@ -40,11 +40,9 @@ static bool is_async(const struct source_tree *t, uint32_t function)
 {
 	uint32_t first = function == SOURCE_NONE ? function : source_first(t, function);
 
-	while (first != SOURCE_NONE && !source_named(t, first)) {
-		if (source_text_is(t, first, "async"))
+	for (; first != SOURCE_NONE; first = source_next(t, first))
+		if (!source_named(t, first) && source_text_is(t, first, "async"))
 			return true;
-		first = source_next(t, first);
-	}
 	return false;
 }
 
@@ -111,7 +109,7 @@ static bool lacks(const struct where_match *m, const struct arguments *a)
 	return true;
 }
 
-/* TEXT is in the function around it / behind it. */
+/* TEXT is in the function around it. */
 static bool function_has(const struct where_match *m, const struct arguments *a)
 {
 	uint32_t f = function_around(m, m->here);
@@ -120,13 +118,35 @@ static bool function_has(const struct where_match *m, const struct arguments *a)
 	return memmem(body.at, body.len, a->text.at, a->text.len);
 }
 
+static bool calls_one_of(const struct where_match *m, uint32_t from, uint32_t to,
+			 const char *words)
+{
+	for (uint32_t n = from; n < to; n++)
+		if (source_has(&m->lang->calls, m->t->nodes[n].kind) &&
+		    text_among(text_last(effect_callee(m->lang, m->t, n)), words))
+			return true;
+	return false;
+}
+
+/* A call whose name is among TEXT stands behind it, and nothing leaves in between on the
+ * level of the statement itself. */
 static bool followed_by(const struct where_match *m, const struct arguments *a)
 {
-	uint32_t f = function_around(m, m->here);
-	const char *from = m->t->text + m->t->nodes[m->here].end;
-	const char *to = m->t->text + (f == SOURCE_NONE ? m->t->len : m->t->nodes[f].end);
+	const struct source_tree *t = m->t;
+	uint32_t f = function_around(m, m->here), next = source_next(t, m->here);
+	char words[256] = "";
 
-	return from < to && memmem(from, (size_t)(to - from), a->text.at, a->text.len);
+	memcpy(words, a->text.at,
+	       a->text.len < sizeof(words) ? a->text.len : sizeof(words) - 1);
+	for (; next != SOURCE_NONE; next = source_next(t, next)) {
+		if (calls_one_of(m, next, t->nodes[next].after, words))
+			return true;
+		if (source_has(&m->lang->jumps, t->nodes[next].kind))
+			return false;
+	}
+	return f != SOURCE_NONE &&
+	       calls_one_of(m, t->nodes[t->nodes[m->here].parent].after,
+			    t->nodes[f].after, words);
 }
 
 /* Nothing in it but comments. */
