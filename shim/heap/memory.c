@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,9 +12,20 @@ enum { PAGE = 4096, SPINS = 20000 };
 
 static uintptr_t from, to, next;
 
+/* What the program may map (ulimit -v) is for the program. */
+static int is_limited(void)
+{
+	struct rlimit limit;
+
+	return syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 &&
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
 int memory_init(void)
 {
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !from; i++) {
+	size_t first = is_limited() ? sizeof(sizes) / sizeof(*sizes) - 1 : 0;
+
+	for (size_t i = first; i < sizeof(sizes) / sizeof(*sizes) && !from; i++) {
 		long at = syscall(SYS_mmap, NULL, sizes[i], PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
 

@@ -35,8 +35,9 @@ int __cxa_atexit(void (*handler)(void *), void *arg, void *object);
 static char path[PATH_MAX + PATH_ROOM];
 static size_t stem; /* of path: what comes before the pid */
 static struct heap_header header;
-static void *held_canary; /* points to it */
-static int watched;	  /* what is allocated is recorded */
+static uintptr_t planted[CANARIES + 1]; /* the blocks' addresses, inverted: no pointers */
+static void *held_canary;		/* points to it */
+static int watched;			/* what is allocated is recorded */
 
 /* ---- the file ---- */
 
@@ -172,9 +173,12 @@ static void put(struct out *o, const void *data, size_t n)
 	o->n += n;
 }
 
-static int is_canary(uint64_t size)
+static int is_canary(const struct scanned *b)
 {
-	return size == HEAP_CANARY_SIZE;
+	for (size_t i = 0; b->size == HEAP_CANARY_SIZE && i <= CANARIES; i++)
+		if (planted[i] == ~(uintptr_t)b->address)
+			return 1;
+	return 0;
 }
 
 /* Sums of the blocks by stack; 0: those whose stack found no room. */
@@ -186,7 +190,7 @@ static struct heap_stack *sum_up(const struct scan *s, uint32_t nstacks)
 		const struct scanned *b = &s->blocks[i];
 		struct heap_stack *to = &sums[b->stack <= nstacks ? b->stack : 0];
 
-		if (is_canary(b->size)) {
+		if (is_canary(b)) {
 			header.canary_lost += b->reach != REACH_HELD;
 			header.canary_held += b->reach == REACH_HELD;
 			continue;
@@ -261,7 +265,7 @@ static int is_told(const struct scan *s)
 	if (!HEAP_TELL || s->unscanned)
 		return 0;
 	for (size_t i = 0; i < s->n; i++) {
-		if (is_canary(s->blocks[i].size))
+		if (is_canary(&s->blocks[i]))
 			continue;
 		lost += s->blocks[i].reach != REACH_HELD;
 		held++;
@@ -377,10 +381,11 @@ static void in_child(void)
 /* ---- the beginning ---- */
 
 /* The pointer is kept nowhere: see common/scrub.h. */
-__attribute__((noinline)) static void lose_one(void)
+__attribute__((noinline)) static void lose_one(int i)
 {
 	void *lost = malloc(HEAP_CANARY_SIZE);
 
+	planted[i] = ~(uintptr_t)lost;
 	__asm__ volatile("" : "+r"(lost) : : "memory");
 }
 
@@ -391,7 +396,7 @@ __attribute__((noinline)) static void plant(void)
 
 	gap[0] = 0;
 	for (int i = 0; i < CANARIES; i++)
-		lose_one();
+		lose_one(i);
 	gap[sizeof(gap) - 1] = 0;
 }
 
@@ -408,6 +413,7 @@ static uint32_t look_around(void)
 	if (is_sanitized())
 		return HEAP_SANITIZED;
 	held_canary = malloc(HEAP_CANARY_SIZE);
+	planted[CANARIES] = ~(uintptr_t)held_canary;
 	__asm__ volatile("" : : "r"(&held_canary) : "memory");
 	plant();
 	scrub();

@@ -179,8 +179,8 @@ static void judge_process(struct collection *c, const struct process *p)
 		note_unobserved(c, p, "it is built with a sanitizer: use detector lsan");
 	else if (h->flags & HEAP_OWN_MALLOC)
 		note_unobserved(c, p,
-				"it has an allocator of its own, or runs under "
-				"valgrind");
+				"it has an allocator of its own, runs under "
+				"valgrind, or may not map memory (ulimit -v)");
 	else if (h->state == HEAP_EXEC)
 		note_unobserved(c, p,
 				"it is static or set-user-ID, or its environment "
@@ -289,7 +289,7 @@ static struct leak *add_leak(struct collection *c, struct probe *p, const char *
 }
 
 /* What is reachable is compared with base, and only where the project's code took it:
- * what a runtime keeps is its own affair. */
+ * what a runtime keeps is its own affair. A forked child holds what its parent does. */
 static void leaks_of_stack(struct collection *c, const struct process *p,
 			   const struct heap_stack *s, struct probe *to)
 {
@@ -300,7 +300,7 @@ static void leaks_of_stack(struct collection *c, const struct process *p,
 	if (s->lost_blocks)
 		add_leak(c, to, name_of(p), RESOURCE_HEAP, &stack, s->lost_blocks,
 			 s->lost_bytes);
-	if ((s->reachable_blocks || s->freed) && has_ours(c, &stack)) {
+	if (!is_forked(p) && (s->reachable_blocks || s->freed) && has_ours(c, &stack)) {
 		l = add_leak(c, to, name_of(p), RESOURCE_REACHABLE, &stack,
 			     s->reachable_blocks, s->reachable_bytes);
 		if (l)

@@ -34,7 +34,7 @@ gate() {
   local expected=$1
   shift
   run --separate-stderr "$EXITPATH_BIN" leak --base base --candidate candidate --setup 'sh build.sh' \
-    --detector heap --warmup 0 --cycles 2 --timeout 20s --quiet --json -- ${COMMAND-./build/t}
+    --detector heap --warmup 0 --cycles "${CYCLES-2}" --timeout 20s --quiet --json -- ${COMMAND-./build/t}
   ended "$expected" "$@"
 }
 
@@ -195,6 +195,74 @@ EOC
   trap_case_auto
   ended 20 '"detector": "heap"' leak_here
   ! grep -q '"detector": "valgrind"' <<<"$output"
+}
+
+@test "heap: a million blocks, of which some are lost" {
+  make_repo
+  cat >t.c <<'EOC'
+#include <stdlib.h>
+enum { BLOCKS = 1000000 };
+void **volatile table;
+__attribute__((noinline)) static void *block(void) { return malloc(24); }
+int main(void) {
+  table = malloc(BLOCKS * sizeof(*table));
+  for (int i = 0; i < BLOCKS; i++) table[i] = block();
+  for (int i = 0; i < BLOCKS; i += 3) { free(table[i]); table[i] = NULL; }
+#ifdef LEAK
+  for (int i = 1; i < BLOCKS; i += 1000) table[i] = NULL;
+#endif
+  return 0;
+}
+EOC
+  echo 'mkdir -p build && gcc -g -O1 $(cat flags) -o build/t t.c' >build.sh
+  two_commits
+  CYCLES=1 gate 20 block '66[67] allocations'
+}
+
+@test "heap: threads that allocate and fork at the same time" {
+  make_repo
+  cat >t.c <<'EOC'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { THREADS = 6, ROUNDS = 20000, SLOTS = 64 };
+static void *churn(void *arg) {
+  void *slots[SLOTS] = {0};
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    slots[i % SLOTS] = realloc(slots[i % SLOTS], 1 + i % 900);
+    if (i % 7 == 0) { free(slots[i % SLOTS]); slots[i % SLOTS] = NULL; }
+    if (i % 5000 == 4999) {
+      pid_t pid = fork();
+      int status;
+      if (!pid) { free(malloc(10)); _exit(0); }
+      if (waitpid(pid, &status, 0) != pid || status) abort();
+    }
+  }
+  for (int i = 0; i < SLOTS; i++) free(slots[i]);
+  return arg;
+}
+#include "trap.h"
+int main(void) {
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, churn, NULL);
+  work();
+  scrub();
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  return 0;
+}
+EOC
+  cp "$EXITPATH_ROOT/tests/programs/trap.h" .
+  echo 'mkdir -p build && gcc -g -O1 $(cat flags) -o build/t t.c -pthread' >build.sh
+  two_commits
+  gate 20 leak_here '"class": "new"'
+  [ "$(jq '[.checks[].findings[] | select(.class == "new")] | length' <<<"$output")" -eq 1 ]
+}
+
+@test "heap: memory that another allocator's library gives" {
+  lib=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null | head -1)
+  [ -n "$lib" ] || skip "there is no libjemalloc here"
+  TRAP_FLAGS="-g -O1 -L$(dirname "$lib") -l:libjemalloc.so.2 -Wl,--no-as-needed" trap_case leak_heap 20 leak_here
 }
 
 # fault_of STATUS PROGRAM FLAGS [REGEX…]: one of tests/programs without any instrumentation.

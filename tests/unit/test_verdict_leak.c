@@ -24,6 +24,7 @@ struct held {
 	const char *series;  /* units per measured cycle, one digit each */
 	uint64_t bytes;	     /* heap: of one unit; 0: 40 */
 	const char *foreign; /* heap: the outermost function of an interpreter's stack */
+	bool released; /* reachable: its stack gives blocks back; 0 units are told */
 };
 
 struct row {
@@ -124,11 +125,12 @@ static enum probe_state state_of(char c)
 
 static void hold(struct probe *p, const struct held *h, uint64_t units)
 {
-	bool heap = h->resource == RESOURCE_HEAP;
+	bool heap = h->resource == RESOURCE_HEAP || h->resource == RESOURCE_REACHABLE;
 	struct leak *l = probe_leak(p, h->resource, units,
 				    heap ? units * (h->bytes ? h->bytes : 40) : 0);
 
 	l->process = xstrdup("worker_test");
+	l->released = h->released;
 	if (heap) {
 		struct frame *f = leak_frame(l);
 
@@ -157,7 +159,7 @@ static void observe(struct observation *o, const char *cycles, const struct held
 
 		end_as(cycles[i], &run, &p);
 		for (size_t k = 0; i > 0 && k < 3 && held[k].series; k++)
-			if (held[k].series[i - 1] > '0')
+			if (held[k].series[i - 1] > '0' || held[k].released)
 				hold(&p, &held[k],
 				     (uint64_t)(held[k].series[i - 1] - '0'));
 		observation_add(o, &run, &p, i > 0);
@@ -722,6 +724,57 @@ static void what_a_process_may_hold(void **state)
 }
 
 /* A shell, an interpreter: base cannot repair it, and the patch may not add to it. */
+#define GIVEN_BACK(f, s)                                   \
+	{                                                  \
+		RESOURCE_REACHABLE, f, s, .released = true \
+	}
+#define KEPT(f, s)                       \
+	{                                \
+		RESOURCE_REACHABLE, f, s \
+	}
+
+/* Something still points to it: base is the proof that it ought to be given back. */
+static void reachable_memory(void **state)
+{
+	static const struct row rows[] = {
+		/* base gives all of it back */
+		{OK, OK, .base_held = {GIVEN_BACK("grow", "000")},
+		 .candidate_held = {KEPT("grow", "333")}, .outcome = OUTCOME_LEAK,
+		 .classes = "N", .says = "3 allocations (120 bytes) per cycle in grow"},
+		{OK, OK, .base_held = {GIVEN_BACK("grow", "000")},
+		 .candidate_held = {GIVEN_BACK("grow", "111")}, .outcome = OUTCOME_LEAK,
+		 .classes = "N"},
+		{OK, OK, .base_held = {GIVEN_BACK("grow", "000")},
+		 .candidate_held = {GIVEN_BACK("grow", "000")}, .outcome = OUTCOME_CLEAN,
+		 .classes = ""},
+		{OK, OK, .base_held = {GIVEN_BACK("grow", "000")},
+		 .candidate_held = {KEPT("grow", "010")}, .outcome = OUTCOME_INCONCLUSIVE,
+		 .retry = true, .classes = "M"},
+		/* it keeps some, or never had any: a cache */
+		{OK, OK, .base_held = {GIVEN_BACK("grow", "111")},
+		 .candidate_held = {GIVEN_BACK("grow", "333")}, .outcome = OUTCOME_CLEAN,
+		 .classes = "L", .note = "more than base, and no leak"},
+		{OK, OK, .base_held = {KEPT("grow", "111")},
+		 .candidate_held = {KEPT("grow", "222")}, .outcome = OUTCOME_CLEAN,
+		 .classes = "L", .note = "more than base, and no leak"},
+		{OK, OK, .candidate_held = {KEPT("grow", "111")},
+		 .outcome = OUTCOME_CLEAN, .classes = "L",
+		 .note = "holds 1 allocation (40 bytes) in grow"},
+		{OK, OK, .base_held = {KEPT("grow", "111")},
+		 .candidate_held = {KEPT("grow", "111")}, .outcome = OUTCOME_CLEAN,
+		 .classes = "L"},
+		{OK, OK, .base_held = {KEPT("grow", "111")}, .outcome = OUTCOME_CLEAN,
+		 .classes = "R"},
+		/* a repair */
+		{OK, OK, .base_held = {KEPT("grow", "333")},
+		 .candidate_held = {GIVEN_BACK("grow", "000")}, .repairs = true,
+		 .outcome = OUTCOME_CLEAN, .classes = "R", .says = "Repaired"},
+	};
+
+	(void)state;
+	ROWS_RUN(rows);
+}
+
 static void leaks_of_others(void **state)
 {
 #define FOREIGN(s)                                     \
@@ -1219,6 +1272,7 @@ int main(void)
 		HARNESS_TEST(what_the_detector_did),
 		HARNESS_TEST(lost_memory),
 		HARNESS_TEST(what_a_process_may_hold),
+		HARNESS_TEST(reachable_memory),
 		HARNESS_TEST(leaks_of_others),
 		HARNESS_TEST(a_reused_base),
 		HARNESS_TEST(an_earlier_attempt),
