@@ -41,7 +41,17 @@ struct kind {
 	const char *note;	     /* about the set-up */
 	const char *detectors;	     /* that are likely to fit */
 	const char *programs[4];     /* that set-up and command run */
+	bool joins;  /* others that join have lifecycles beside it, in a mixed project */
+	bool serves; /* tests tend to talk to servers of their own */
 };
+
+/* One for each kind that was found. */
+struct part {
+	const struct kind *kind;
+	struct proposal p;
+};
+
+enum { PARTS_MAX = 4 };
 
 static void proposal_release(struct proposal *p)
 {
@@ -51,7 +61,6 @@ static void proposal_release(struct proposal *p)
 	strv_release(&p->expose);
 	strv_release(&p->notes);
 }
-DEFINE_CLEANUP(proposal)
 
 static bool has(const char *dir, const char *name)
 {
@@ -254,7 +263,11 @@ static bool look_node(const char *dir, struct proposal *p)
 		return false;
 	while (!has(dir, managers[i].lock))
 		i++;
-	if (has(dir, "node_modules")) {
+	if (strstr(buf_str(&text), "\"vite\"") || strstr(buf_str(&text), "\"vitest\"")) {
+		buf_adds(&p->setup, managers[i].install);
+		strv_add(&p->notes, "vite writes into node_modules: each revision has "
+				    "its own.");
+	} else if (has(dir, "node_modules")) {
 		strv_add(&p->share, "node_modules");
 		strv_add(&p->notes, "node_modules is shared below. For one of each "
 				    "revision's own, drop that and use:");
@@ -297,7 +310,8 @@ static const struct kind kinds[] = {
 	 "cargo test --offline",
 	 NULL,
 	 "ledger",
-	 {"cargo"}},
+	 {"cargo"},
+	 .joins = true},
 	{"go",
 	 {"go.mod"},
 	 NULL,
@@ -305,17 +319,23 @@ static const struct kind kinds[] = {
 	 "go test -count=1 ./...",
 	 "Builds every test and runs none.",
 	 "go, ledger",
-	 {"go"}},
+	 {"go"},
+	 .joins = true,
+	 .serves = true},
 	{"python",
 	 {"pyproject.toml", "setup.py", "setup.cfg", "pytest.ini"},
 	 look_python,
 	 .detectors = "python, ledger",
-	 .programs = {"python3"}},
+	 .programs = {"python3"},
+	 .joins = true,
+	 .serves = true},
 	{"node",
 	 {"package.json"},
 	 look_node,
 	 .detectors = "node, ledger",
-	 .programs = {"node", "npm"}},
+	 .programs = {"node", "npm"},
+	 .joins = true,
+	 .serves = true},
 	{"autotools",
 	 {"Makefile.am"},
 	 NULL,
@@ -345,16 +365,34 @@ static const struct kind unknown = {
 	.detectors = "lsan, valgrind, ledger",
 };
 
-static const struct kind *recognise(const char *dir, struct proposal *p)
+static bool matches(const struct kind *k, const char *dir, struct proposal *p)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct kind *k = &kinds[i];
+	for (size_t i = 0; i < ARRAY_SIZE(k->files) && k->files[i]; i++)
+		if (has(dir, k->files[i]))
+			return !k->look || k->look(dir, p);
+	return false;
+}
 
-		for (size_t j = 0; j < ARRAY_SIZE(k->files) && k->files[j]; j++)
-			if (has(dir, k->files[j]) && (!k->look || k->look(dir, p)))
-				return k;
+/* Returns how many there are, at least one. */
+static size_t recognise(const char *dir, struct part *parts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && n < PARTS_MAX; i++) {
+		const struct kind *k = &kinds[i];
+		struct part *part = &parts[n];
+
+		if (n && (!parts[0].kind->joins || !k->joins))
+			continue;
+		part->kind = k;
+		if (matches(k, dir, &part->p))
+			n++;
+		else
+			proposal_release(&part->p);
 	}
-	return &unknown;
+	if (!n)
+		parts[n++].kind = &unknown;
+	return n;
 }
 
 /* A command line as a YAML scalar: plain where YAML reads it back unchanged. */
@@ -374,20 +412,42 @@ static void add_scalar(struct buf *b, const char *text)
 	buf_addc(b, '\'');
 }
 
-static void add_setup(struct buf *b, const char *setup, const char *note,
-		      const struct strv *notes)
+static const char *setup_of(const struct part *part)
 {
+	return part->kind->setup && !part->p.setup.len ? part->kind->setup
+						       : buf_str(&part->p.setup);
+}
+
+static const char *command_of(const struct part *part)
+{
+	return part->kind->command && !part->p.command.len ? part->kind->command
+							   : buf_str(&part->p.command);
+}
+
+static void add_setup(struct buf *b, const struct part *parts, size_t n)
+{
+	CLEANUP(buf) struct buf all = {0};
+	size_t notes = 0;
+
 	buf_adds(b, "# Builds a revision: run once for each, in a checkout of its own, "
 		    "with the network.\n");
-	if (note)
-		buf_addf(b, "# %s\n", note);
-	for (size_t i = 0; i < notes->n; i++)
-		buf_addf(b, "# %s\n", notes->v[i]);
-	if (*setup) {
+	for (size_t i = 0; i < n; i++) {
+		const struct strv *more = &parts[i].p.notes;
+
+		if (*setup_of(&parts[i]))
+			buf_addf(&all, "%s%s", all.len ? " && " : "",
+				 setup_of(&parts[i]));
+		if (parts[i].kind->note)
+			buf_addf(b, "# %s\n", parts[i].kind->note);
+		for (size_t k = 0; k < more->n; k++)
+			buf_addf(b, "# %s\n", more->v[k]);
+		notes += more->n;
+	}
+	if (all.len) {
 		buf_adds(b, "setup: ");
-		add_scalar(b, setup);
+		add_scalar(b, buf_str(&all));
 		buf_addc(b, '\n');
-	} else if (!notes->n) {
+	} else if (!notes) {
 		buf_adds(b, "# setup: ./build\n");
 	}
 }
@@ -414,66 +474,102 @@ static void add_expose(struct buf *b, const struct strv *expose)
 		 expose->n ? list : "~/.local/bin");
 }
 
-static void add_lifecycle(struct buf *b, const char *command, const char *detectors)
+static void add_lifecycle(struct buf *b, const struct part *part, const char *name,
+			  bool explain)
+{
+	buf_addf(b, "  - name: %s\n    command: ", name);
+	add_scalar(b, command_of(part));
+	buf_addf(b,
+		 "\n    # detectors: [%s]  # default: every one that fits; see "
+		 "`exitpath doctor`\n",
+		 part->kind->detectors);
+	if (!explain) {
+		buf_addf(b,
+			 "    warmup: 1\n    cycles: 5\n    timeout: 5m\n    network: "
+			 "%s\n",
+			 part->kind->serves ? "loopback" : "none");
+		return;
+	}
+	buf_addf(b,
+		 "    warmup: 1     # cycles that are run and not measured\n"
+		 "    cycles: 5     # a leak shows in every one\n"
+		 "    timeout: 5m   # of one cycle\n"
+		 "    network: %s\n"
+		 "    # limits: {memory: 1G, cpu: 1m, pids: 256, disk: 1G, "
+		 "output: 64M}\n"
+		 "    # repairs: true  # when the patch is meant to repair a leak\n",
+		 part->kind->serves ? "loopback # or none" : "none # or loopback");
+}
+
+static void add_lifecycles(struct buf *b, const struct part *parts, size_t n)
 {
 	buf_adds(b,
 		 "\n# What acquires, uses and releases something, and exits. One narrow "
 		 "lifecycle for each\n# subsystem finds more, and faster, than the "
-		 "whole suite.\nlifecycles:\n  - name: tests\n    command: ");
-	add_scalar(b, command);
-	buf_addf(b,
-		 "\n    # detectors: [%s]  # default: every one that fits; see "
-		 "`exitpath doctor`\n",
-		 detectors);
-	buf_adds(b, "    warmup: 1     # cycles that are run and not measured\n"
-		    "    cycles: 5     # a leak shows in every one\n"
-		    "    timeout: 5m   # of one cycle\n"
-		    "    network: none # or loopback\n"
-		    "    # limits: {memory: 1G, cpu: 1m, pids: 256, disk: 1G, "
-		    "output: 64M}\n"
-		    "    # repairs: true  # when the patch is meant to repair a leak\n");
+		 "whole suite.\nlifecycles:\n");
+	for (size_t i = 0; i < n; i++)
+		add_lifecycle(b, &parts[i], n > 1 ? parts[i].kind->name : "tests", !i);
+	buf_adds(b,
+		 "\n# The related tests, run after the lifecycles to see that behaviour "
+		 "held.\n# suite: ");
+	for (size_t i = 0; i < n; i++)
+		buf_addf(b, "%s%s", i ? " && " : "", command_of(&parts[i]));
+	buf_adds(b, "\n\n# Known leaks: narrow, owned, dated.\n# suppressions:\n"
+		    "#   - {match: \"leak:cache_init\", reason: \"one-time "
+		    "cache\", owner: \"@core\", expires: 2030-01-31}\n");
+}
+
+static void add_head(struct buf *b, const struct part *parts, size_t n)
+{
+	buf_adds(b, "# What exitpath holds a patch to. Written by `exitpath init`");
+	if (parts[0].kind == &unknown)
+		buf_adds(b, ".\n");
+	else
+		buf_addf(b, " for a project of kind%s %s", n > 1 ? "s" : "",
+			 parts[0].kind->name);
+	for (size_t i = 1; i < n; i++)
+		buf_addf(b, " and %s", parts[i].kind->name);
+	if (parts[0].kind != &unknown)
+		buf_adds(b, ":\n# check it, and commit it.\n");
+	buf_adds(b, "version: 1\n\n# Where a patch starts. Default: the merge base "
+		    "with the default branch.\n# base: origin/main\n\n");
+}
+
+static void add_new(struct strv *to, const struct strv *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!strv_contains(to, from->v[i]))
+			strv_add(to, from->v[i]);
 }
 
 int project_contract(const char *dir, struct buf *ret_yaml, const char **ret_kind,
 		     struct err *err)
 {
-	CLEANUP(proposal) struct proposal p = {0};
-	const struct kind *k;
-	const char *setup, *command;
+	struct part parts[PARTS_MAX] = {0};
+	CLEANUP(strv) struct strv share = {0}, expose = {0};
 	struct stat st;
+	size_t n;
 
 	if (stat(dir, &st) < 0)
 		return err_errno(err, ERR_USAGE, errno, "cannot look into %s", dir);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a directory", dir);
-	k = recognise(dir, &p);
-	for (size_t i = 0; i < ARRAY_SIZE(k->programs) && k->programs[i]; i++)
-		toolchain_expose(k->programs[i], dir, &p.expose);
-	setup = k->setup && !p.setup.len ? k->setup : buf_str(&p.setup);
-	command = k->command && !p.command.len ? k->command : buf_str(&p.command);
-	buf_addf(ret_yaml,
-		 "# What exitpath holds a patch to. Written by `exitpath init`");
-	if (k == &unknown)
-		buf_adds(ret_yaml, ".\n");
-	else
-		buf_addf(ret_yaml,
-			 " for a project of kind %s:\n# check it, and commit "
-			 "it.\n",
-			 k->name);
-	buf_adds(ret_yaml,
-		 "version: 1\n\n# Where a patch starts. Default: the merge base "
-		 "with the default branch.\n# base: origin/main\n\n");
-	add_setup(ret_yaml, setup, k->note, &p.notes);
-	add_share(ret_yaml, &p.share);
-	add_expose(ret_yaml, &p.expose);
-	add_lifecycle(ret_yaml, command, k->detectors);
-	buf_adds(ret_yaml,
-		 "\n# The related tests, run after the lifecycles to see that behaviour "
-		 "held.\n# suite: ");
-	buf_addf(ret_yaml, "%s\n", command);
-	buf_adds(ret_yaml, "\n# Known leaks: narrow, owned, dated.\n# suppressions:\n"
-			   "#   - {match: \"leak:cache_init\", reason: \"one-time "
-			   "cache\", owner: \"@core\", expires: 2030-01-31}\n");
-	*ret_kind = k->name;
+	n = recognise(dir, parts);
+	for (size_t i = 0; i < n; i++) {
+		const char *const *programs = parts[i].kind->programs;
+
+		for (size_t k = 0; k < ARRAY_SIZE(kinds->programs) && programs[k]; k++)
+			toolchain_expose(programs[k], dir, &parts[i].p.expose);
+		add_new(&share, &parts[i].p.share);
+		add_new(&expose, &parts[i].p.expose);
+	}
+	add_head(ret_yaml, parts, n);
+	add_setup(ret_yaml, parts, n);
+	add_share(ret_yaml, &share);
+	add_expose(ret_yaml, &expose);
+	add_lifecycles(ret_yaml, parts, n);
+	*ret_kind = n > 1 ? "mixed" : parts[0].kind->name;
+	for (size_t i = 0; i < n; i++)
+		proposal_release(&parts[i].p);
 	return 0;
 }

@@ -132,6 +132,14 @@ static const struct project projects[] = {
 	 "npm run build",
 	 "CI=1 npm test",
 	 "node_modules"},
+	{"vite writes into node_modules, which is not shared then",
+	 "node",
+	 {{"package.json", "{\"scripts\": {\"test\": \"vitest run\"}, "
+			   "\"devDependencies\": {\"vitest\": \"^3.2.4\"}}"},
+	  {"package-lock.json", "{}"},
+	  {"node_modules/vitest/package.json", "{}"}},
+	 "npm ci",
+	 "CI=1 npm test"},
 	{"yarn",
 	 "node",
 	 {{"package.json", "{\"scripts\": {\"test\": \"x\"}}"}, {"yarn.lock", ""}},
@@ -215,6 +223,33 @@ static void test_kinds(void **state)
 		share = strv_join(&c.share, ",");
 		assert_string_equal(share, p->share ? p->share : "");
 	}
+}
+
+static void test_mixed(void **state)
+{
+	static const struct file files[] = {
+		{"go.mod", "module x\n"},
+		{"pyproject.toml", "[project]\nname='x'\n[tool.pytest.ini_options]\n"},
+		{".venv/bin/python", ""},
+		{"package.json", "{\"scripts\": {\"test\": \"node --test\"}}"},
+		{NULL, NULL}};
+	static const char *const names[] = {"go", "python", "node"};
+	CLEANUP_FREE char *dir = make_project(files);
+	CLEANUP(contract) struct contract c = {0};
+	const char *kind = NULL;
+
+	(void)state;
+	detect(dir, &c, &kind);
+	assert_string_equal(kind, "mixed");
+	assert_string_equal(c.setup,
+			    "go mod download && go test -run '^$' ./... && npm install");
+	assert_int_equal(c.nlifecycles, ARRAY_SIZE(names));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(c.lifecycles[i].name, names[i]);
+		assert_int_equal(c.lifecycles[i].network, NETWORK_LOOPBACK);
+	}
+	assert_string_equal(c.lifecycles[1].command, ".venv/bin/python -m pytest -q");
+	assert_int_equal(c.share.n, 1);
 }
 
 /* Taking away the comment sign of every proposal gives a contract, too. */
@@ -403,6 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_kinds),
+		HARNESS_TEST(test_mixed),
 		HARNESS_TEST(test_comments_are_ready_to_use),
 		HARNESS_TEST(test_toolchains_at_home),
 		HARNESS_TEST(test_proposals_build_and_find_a_leak),
