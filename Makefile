@@ -1,7 +1,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all build demo test bench corpus install clean format help packages
+.PHONY: all build demo test bench corpus corpus-scan install clean format help packages
 
 all: build
 
@@ -24,6 +24,9 @@ corpus: build
 	@MIRROR="$(MIRROR)" tests/corpus/faults/run
 	@MIRROR="$(MIRROR)" tests/corpus/pg/run
 
+corpus-scan: build
+	@MIRROR="$(MIRROR)" tests/corpus/scan/run
+
 install: build
 	@meson configure build/release --prefix="$(PREFIX)"
 	@scripts/build release
@@ -44,6 +47,7 @@ help:
 	@echo "make test            every check; the last line is the sum"
 	@echo "make bench           the numbers, each against a named peer"
 	@echo "make corpus          real projects (MIRROR=DIR: repositories kept locally)"
+	@echo "make corpus-scan     scan on real bugs and their fixes (MIRROR=DIR)"
 	@echo "make install         PREFIX=/usr/local DESTDIR="
 	@echo "make format          clang-format all sources"
 	@echo "make clean           remove build/"
