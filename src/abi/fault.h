@@ -55,7 +55,7 @@ struct fault_point {
 	uint64_t count;		   /* how often it was reached, by all processes */
 	int32_t pid;		   /* that reached it first */
 	uint32_t flags;		   /* enum fault_flags when first reached */
-	char argument[64]; /* a path, a statement: for people; printable ASCII, cut */
+	char argument[128]; /* a path, a statement: for people; printable ASCII, cut */
 	struct fault_frame frames[FAULT_FRAMES];
 };
 

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static struct strv classes;
-static const char *check_command, *mode, *layer, *call, *replay, *packet_dir;
+static const char *check_command, *mode, *layer, *call, *caller, *path, *replay;
+static const char *packet_dir;
 static struct gate_opts gate;
 static int points;
 static bool no_fork;
@@ -28,6 +29,9 @@ static const struct option_row rows[] = {
 	{"layer", "NAME", "where calls fail: libc, python (as the command is)",
 	 OPTION_TEXT, &layer, 0, 0},
 	{"call", "NAME", "only this function", OPTION_TEXT, &call, 0, 0},
+	{"caller", "NAME", "only calls with that function in their chain", OPTION_TEXT,
+	 &caller, 0, 0},
+	{"path", "GLOB", "only calls that work on such a path", OPTION_TEXT, &path, 0, 0},
 	{"check", "CMD", "shell command that must pass after each run, with its files",
 	 OPTION_COMMAND, &check_command, 0, 0},
 	{"points", "N", "at most so many points (all)", OPTION_NUMBER, &points, 1,
@@ -195,6 +199,8 @@ static int fault_with(char **command)
 		.dir = dir,
 		.isolation = common.isolation,
 		.call = call,
+		.caller = caller,
+		.path = path,
 		.check = check_command,
 		.points = (unsigned)points,
 		.no_fork = no_fork,

@@ -47,10 +47,12 @@ struct fault_opts {
 	enum isolation isolation;
 	uint32_t classes; /* bits 1 << enum fault_class */
 	bool forever;
-	const char *call; /* name; NULL: all of the classes */
-	uint64_t key;	  /* only this point; 0: all */
-	int errnum;	  /* 0: the first of each call */
-	bool no_fork;	  /* each point by a run of its own */
+	const char *call;   /* name; NULL: all of the classes */
+	const char *path;   /* glob for what it works on; NULL: all */
+	const char *caller; /* function in its call chain; NULL: all */
+	uint64_t key;	    /* only this point; 0: all */
+	int errnum;	    /* 0: the first of each call */
+	bool no_fork;	    /* each point by a run of its own */
 	/* Only points of the places (fault_place_sign()) of its findings, settled or not;
 	 * with none of those the command runs without a fault alone. NULL: all */
 	const struct fault_report *only;

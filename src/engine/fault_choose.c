@@ -48,6 +48,15 @@ static void order_plan(struct fault_plan *p, const unsigned *distance)
 				p->points[n++] = was[i];
 }
 
+static bool is_called_by(const struct leak *chain, const char *caller)
+{
+	for (size_t i = 0; caller && i < chain->nframes; i++)
+		if (chain->frames[i].function &&
+		    !strcmp(chain->frames[i].function, caller))
+			return true;
+	return !caller;
+}
+
 /* Takes out what `only` leaves out; changed code comes first. */
 static void choose_by_chain(struct explore *x)
 {
@@ -60,7 +69,8 @@ static void choose_by_chain(struct explore *x)
 		struct leak chain = {0};
 
 		fault_fill_chain(x, point, &chain);
-		if (!fault_left_out(x->opts, fault_calls[point->call].name, &chain)) {
+		if (is_called_by(&chain, x->opts->caller) &&
+		    !fault_left_out(x->opts, fault_calls[point->call].name, &chain)) {
 			distance[kept] = fault_distance(x->opts, &chain);
 			x->report->near += distance[kept] < FAULT_FAR;
 			p->points[kept++] = point;
@@ -76,7 +86,7 @@ static void cut_plan(struct explore *x)
 {
 	struct fault_plan *p = &x->plan;
 
-	if (x->opts->only || x->opts->changed)
+	if (x->opts->only || x->opts->changed || x->opts->caller)
 		choose_by_chain(x);
 	if (x->opts->points && p->n > x->opts->points) {
 		p->left = p->n - x->opts->points;
@@ -89,6 +99,7 @@ void fault_choose(struct explore *x)
 	const struct fault_choice choice = {
 		.project = x->session.project,
 		.call = x->opts->call,
+		.path = x->opts->path,
 		.key = x->opts->key,
 	};
 

@@ -248,6 +248,8 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 	}
 	if (flags && !only) {
 		opts.call = flags->call;
+		opts.caller = flags->caller;
+		opts.path = flags->path;
 		opts.key = flags->key;
 	}
 	if (flags)

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 static bool is_inside(const struct fault_record *r, const struct fault_point *p,
@@ -23,7 +24,8 @@ static bool is_inside(const struct fault_record *r, const struct fault_point *p,
 static bool is_chosen(const struct fault_point *p, const struct fault_choice *c)
 {
 	return (!c->key || c->key == p->key) &&
-	       (!c->call || fault_call_is(&fault_calls[p->call], c->call));
+	       (!c->call || fault_call_is(&fault_calls[p->call], c->call)) &&
+	       (!c->path || !fnmatch(c->path, p->argument, 0));
 }
 
 static int by_worth(const void *a, const void *b)

@@ -9,6 +9,7 @@
 struct fault_choice {
 	const char *project; /* directory; absolute */
 	const char *call;    /* name; NULL: all */
+	const char *path;    /* a glob for what the calls work on; NULL: all */
 	uint64_t key;	     /* only this one; 0: all */
 	size_t most;	     /* 0: all */
 };

@@ -121,24 +121,37 @@ CASES
 
 @test "fault: forked where that changes nothing, else a run of its own, with the same verdict" {
   program state
+  fault 0 --no-fork -- ./t file
+  alone=$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")
+  [ "$(jq .forked <<<"$output")" -eq 0 ]
+  fault 0 -- ./t file
+  [ "$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")" = "$alone" ]
+  [ "$(jq '.forked > 15 and .rerun > 2 and .forked + .rerun == .explored' <<<"$output")" = true ]
+}
+
+@test "fault: input, threads, sockets, children, handlers at exit" {
+  program state
   echo 123456789abcdefghijklmnop >in
-  while read -r command forked rerun; do
-    command=${command//_/ }
-    fault 0 --no-fork -- sh -c "exec $command"
-    alone=$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")
-    [ "$(jq .forked <<<"$output")" -eq 0 ]
-    fault 0 -- sh -c "exec $command"
-    [ "$(jq -c '[.explored, .missed, .unconfirmed]' <<<"$output")" = "$alone" ]
-    jq -e ".forked >= $forked and .rerun >= $rerun and .forked + .rerun == .explored" <<<"$output" ||
-      { echo "$command: $output"; return 1; }
-  done <<'CASES'
-./t 10 0
-./t_file 15 2
-./t_input<in 10 0
-./t_thread_socket_child 4 10
-CASES
+  fault 0 -- sh -c 'exec ./t input <in'
+  [ "$(jq '.forked > 10 and .rerun < 3' <<<"$output")" = true ]
+  fault 0 -- ./t thread socket child
+  [ "$(jq '.forked > 4 and .rerun > 10' <<<"$output")" = true ]
+  [[ "$(jq -r '.notes[]' <<<"$output")" == *children*sockets* ]]
   fault 0 --mode forever -- ./t
   [ "$(jq '.forked > 10' <<<"$output")" = true ]
+}
+
+@test "fault: some callers, some paths" {
+  program state
+  while IFS='|' read -r expected options; do
+    fault 0 $options -- ./t file
+    [ "$(jq .chosen <<<"$output")" -eq "$expected" ] || { echo "$options: $output"; return 1; }
+  done <<'CASES'
+6|--caller put
+4|--caller at_exit
+2|--caller put --call fopen --path */state
+CASES
+  fault 50 --caller nobody -- ./t file
 }
 
 @test "fault: what a fork finds is found by a run" {
