@@ -17,21 +17,40 @@ static bool is_kind(const struct source_tree *t, uint32_t n, const char *name)
 	return strcmp(source_kind_name(t->lang, t->nodes[n].kind), name) == 0;
 }
 
-bool is_literal(const char *s)
+static bool literal_word(const char *s, size_t len)
 {
 	static const char *const words[] = {"true",	 "false",  "True", "False",
 					    "null",	 "None",   "nil",  "NULL",
 					    "undefined", "nullptr"};
 
-	if (isdigit((unsigned char)*s) || *s == '"' || *s == '\'' || *s == '`')
-		return true;
-	if (*s == '[' || *s == '{' || *s == '(' || *s == '-')
-		return !s[1] || s[1] != ' ' || is_literal(s + 2) || s[2] == ']' ||
-		       s[2] == '}';
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strcmp(words[i], s) == 0)
+		if (strlen(words[i]) == len && strncmp(words[i], s, len) == 0)
 			return true;
 	return false;
+}
+
+/* No name in it, outside of strings, but the words above and keys ("id :"). */
+bool is_literal(const char *s)
+{
+	char quote = '\0';
+
+	if (!*s)
+		return false;
+	for (; *s; s++) {
+		size_t len = 0;
+
+		if (quote || strchr("\"'`", *s)) {
+			quote = !quote ? *s : *s == quote ? '\0' : quote;
+			continue;
+		}
+		while (isalnum((unsigned char)s[len]) || s[len] == '_')
+			len++;
+		if (len && !isdigit((unsigned char)*s) && !literal_word(s, len) &&
+		    strncmp(s + len, " :", 2) != 0 && s[len] != '"' && s[len] != '\'')
+			return false;
+		s += len ? len - 1 : 0;
+	}
+	return true;
 }
 
 static char *shown_of(const struct source_tree *t, uint32_t n)
@@ -247,7 +266,8 @@ static bool truth_matcher(const char *name)
 static void judge(const struct source_tree *t, uint32_t args, struct assertion *a)
 {
 	a->strength = matcher_strength(a->matcher);
-	if (truth_matcher(a->matcher) && args != SOURCE_NONE) {
+	if (a->strength != STRENGTH_EXACT && truth_matcher(a->matcher) &&
+	    args != SOURCE_NONE) {
 		uint32_t condition = source_named_child(t, args, 0);
 
 		if (t->lang == LANG_GO && a->args.n > 1)
@@ -328,6 +348,55 @@ static bool is_chain_root(const char *callee)
 	       !strcmp(callee, "expectTypeOf") || !strcmp(callee, "cy");
 }
 
+/* strictEqual(…), t.is(…), of node:assert, tap, ava and the like. */
+static bool js_assertion(const char *callee)
+{
+	static const char *const names[] = {"strictEqual",
+					    "deepStrictEqual",
+					    "notStrictEqual",
+					    "deepEqual",
+					    "equal",
+					    "equals",
+					    "notEqual",
+					    "same",
+					    "strictSame",
+					    "is",
+					    "ok",
+					    "notOk",
+					    "true",
+					    "false",
+					    "throws",
+					    "doesNotThrow",
+					    "rejects",
+					    "doesNotReject",
+					    "match",
+					    "doesNotMatch",
+					    "fail",
+					    "like",
+					    "not",
+					    "isDeeply",
+					    "ifError"};
+	static const char *const vague[] = {"same",  "is",   "true", "false",
+					    "match", "fail", "like", "not"};
+	const char *name = last_name(callee), *object = callee;
+	bool bare = name == callee, known = false;
+	size_t len = strcspn(object, " ");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		known |= !strcmp(names[i], name);
+	if (!known || bare)
+		return known && strlen(name) > 4;
+	if (object + len + 3 != name) /* plan.strictEqual, but not a.b.equal */
+		return false;
+	if ((len == 1 && *object == 't') || !strncmp(object, "tap ", 4) ||
+	    !strncmp(object, "test ", 5))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(vague); i++)
+		if (!strcmp(vague[i], name))
+			return false;
+	return true;
+}
+
 static bool asserting_name(enum source_lang lang, const char *callee)
 {
 	static const char *const prefixes[] = {
@@ -353,9 +422,7 @@ static bool asserting_name(enum source_lang lang, const char *callee)
 	case LANG_TYPESCRIPT:
 	case LANG_TSX:
 		return !strcmp(callee, "assert") || starts(callee, "assert . ") ||
-		       starts(callee, "t . is") || starts(callee, "t . equal") ||
-		       starts(callee, "t . deepEqual") || starts(callee, "t . assert") ||
-		       starts(callee, "t . same") || starts(callee, "t . throws");
+		       js_assertion(callee);
 	case LANG_JAVA:
 		return !strcmp(callee, "verify") || !strcmp(callee, "fail");
 	case LANG_C:
@@ -403,10 +470,9 @@ static void read_go_condition(const struct source_tree *t, uint32_t n,
 		a->strength = c.strength;
 	if (a->disjunct && a->strength > STRENGTH_TRUTH)
 		a->strength--;
-	if (a->args.n == 1 && !strcmp(a->args.v[0], "false"))
+	if (!strcmp(a->text, "false") || strstr(a->text, "&& false") ||
+	    starts(a->text, "false &&"))
 		a->strength = STRENGTH_NONE;
-	if (strstr(a->text, "false"))
-		a->strength = a->disjunct ? STRENGTH_NONE : a->strength;
 	assertion_release(&c);
 }
 
