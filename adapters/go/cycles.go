@@ -325,9 +325,9 @@ func exitpathSnapshot(level int, last bool) int {
 	if level >= 0 {
 		exitpath.vain = !exitpathWait(level, limit)
 	}
-	stop, stopped := make(chan bool), make(chan bool)
-	go exitpathCanary(stop, stopped)
-	exitpathWait(0, time.Millisecond) // until it stands
+	started, stop, stopped := make(chan bool), make(chan bool), make(chan bool)
+	go exitpathCanary(started, stop, stopped)
+	<-started // before that it is no frame of its own stack
 	exitpathWrite("held\n" + exitpathGoroutines() + exitpathTickers() + exitpathDescriptors())
 	exitpathCollect()
 	if level >= 0 {
@@ -342,7 +342,8 @@ func exitpathSnapshot(level int, last bool) int {
 
 // A planted leak: a snapshot without it is worth nothing. The planted descriptor is that
 // of the report.
-func exitpathCanary(stop, stopped chan bool) {
+func exitpathCanary(started, stop, stopped chan bool) {
+	started <- true
 	<-stop
 	stopped <- true
 }

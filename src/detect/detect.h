@@ -27,6 +27,8 @@ struct detect_run {
 			 with it when a leak has no frame of the project */
 	unsigned warmup, cycles; /* of the lifecycle */
 	bool within;		 /* all cycles pass inside of this run */
+	const char *cache;	 /* a directory to keep things in, which no run sees
+				    and prepare() makes; NULL: none */
 	const char *server;	 /* URL of the lifecycle's database server; NULL: none */
 	unsigned
 		cycle; /* collect() of an inside detector: which, from 0, warm-up first */

@@ -107,17 +107,18 @@ static void set_count(struct run_spec *spec, const char *name, unsigned n)
 static int go_prepare(struct detect_run *run, struct run_spec *spec, struct err *err)
 {
 	CLEANUP_FREE char *dir = path_join(run->dir, "go");
+	bool canary = !run->warmup && !run->cycles;
 	struct err why = {0};
 	struct go_run *state;
 
 	if (make_dirs(dir, 0777, err) < 0)
 		return -1;
 	state = xcalloc(1, sizeof(*state));
-	if (!run->warmup && !run->cycles)
-		run->cycles = 1; /* the canary's */
+	if (canary)
+		run->cycles = 1;
 	state->left = run->warmup + run->cycles;
 	/* The command says the same on its own, where its error belongs to a revision. */
-	if (go_overlay_make(run, dir, spec, &why) < 0)
+	if (go_overlay_make(run, dir, !canary, spec, &why) < 0)
 		state->refused = xstrdup(why.message);
 	env_set(&spec->env, "EXITPATH_GO_DIR", dir);
 	set_count(spec, "EXITPATH_GO_WARMUP", run->warmup);

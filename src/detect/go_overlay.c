@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "detect/embed.h"
+#include "detect/go_cache.h"
 #include "proc/proc.h"
 
 #include <stdio.h>
@@ -152,6 +153,7 @@ static int go_env(const struct detect_run *run, const struct run_spec *spec,
 			(char[]){"GOROOT"},
 			(char[]){"GOVERSION"},
 			(char[]){"GOFLAGS"},
+			(char[]){"GOCACHE"},
 			NULL};
 
 	if (!go)
@@ -210,11 +212,12 @@ static int read_list(const char *flags, json_t **ret, struct err *err)
 	return 0;
 }
 
-int go_overlay_make(const struct detect_run *run, const char *dir, struct run_spec *spec,
-		    struct err *err)
+int go_overlay_make(const struct detect_run *run, const char *dir, bool tickers,
+		    struct run_spec *spec, struct err *err)
 {
 	CLEANUP(buf) struct buf env = {0};
-	CLEANUP_FREE char *root = NULL, *version = NULL, *flags = NULL, *out = NULL;
+	CLEANUP_FREE char *root = NULL, *version = NULL, *flags = NULL, *out = NULL,
+			  *cache = NULL;
 	CLEANUP_FREE char *list = path_join(dir, "overlay.json"), *all = NULL;
 	CLEANUP_JSON json_t *j = NULL;
 	const char *given = env_get(&spec->env, "GOFLAGS");
@@ -225,11 +228,13 @@ int go_overlay_make(const struct detect_run *run, const char *dir, struct run_sp
 	line_of(buf_str(&env), 0, &root);
 	line_of(buf_str(&env), 1, &version);
 	line_of(buf_str(&env), 2, &flags);
+	line_of(buf_str(&env), 3, &cache);
 	if (read_list(flags, &j, err) < 0)
 		return -1;
 	o.goroot = root;
 	o.replace = json_object_get(j, "Replace");
-	if (change_testing(&o, version, err) < 0 || change_time(&o, version, err) < 0)
+	if (change_testing(&o, version, err) < 0 ||
+	    (tickers && change_time(&o, version, err) < 0))
 		return -1;
 	out = json_pretty(j);
 	if (write_file(list, out, strlen(out), err) < 0)
@@ -241,5 +246,6 @@ int go_overlay_make(const struct detect_run *run, const char *dir, struct run_sp
 	all = xasprintf("-count=1 -timeout=0 %s%s-overlay=%s", flags, *flags ? " " : "",
 			list);
 	env_set(&spec->env, "GOFLAGS", all);
+	go_cache_fill(run, spec, root, version, cache);
 	return 0;
 }

@@ -8,8 +8,9 @@
  * Writes the files and the list of them into dir, and lets GOFLAGS of spec name it. Fails
  * when go cannot be asked or its package testing is not as expected. Where package time
  * is not, or is older than what adapters/go/time.go needs, tickers are not watched.
+ * tickers false: nor then. All that imports package time has to be compiled for them.
  */
-int go_overlay_make(const struct detect_run *run, const char *dir, struct run_spec *spec,
-		    struct err *err);
+int go_overlay_make(const struct detect_run *run, const char *dir, bool tickers,
+		    struct run_spec *spec, struct err *err);
 
 #endif

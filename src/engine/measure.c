@@ -111,6 +111,7 @@ static int prepare(struct measurement *m, struct run_spec *spec, struct err *err
 			.warmup = m->lifecycle->warmup,
 			.cycles = m->lifecycle->cycles,
 			.within = m->group->detector[0]->inside,
+			.cache = m->cache,
 			.server = m->server,
 		};
 		if (m->group->detector[i]->prepare(&m->run[i], spec, err) < 0) {
@@ -240,6 +241,7 @@ void measurement_init(struct measurement *m, struct session *s, const struct lif
 		.lifecycle = l,
 		.group = g,
 		.side = side,
+		.cache = path_join(repo_store(s->repo), "cache"),
 		.server = server_of(l),
 		.total = g->detector[0]->inside ? 1 : all_cycles(l),
 	};
@@ -263,6 +265,7 @@ void measurement_release(struct measurement *m)
 	sandbox_release(&m->sandbox);
 	free(m->dir);
 	free(m->tmpdir);
+	free(m->cache);
 	free(m->server);
 }
 

@@ -28,6 +28,7 @@ struct measurement {
 	size_t next, total; /* runs */
 	bool stop, precise;
 	char *dir, *tmpdir;
+	char *cache;		/* the detectors', in the store */
 	char *server;		/* URL of the lifecycle's `pg`, or NULL */
 	struct sandbox sandbox; /* of the run under way */
 	struct detect_run run[MAX_GROUP];

@@ -63,6 +63,11 @@ internal() {
   } >x_test.go
 }
 
+needs_sandbox_called() {
+  export EXITPATH_ISOLATION=$AS_CALLED
+  needs_sandbox
+}
+
 base() { commit_all base && git tag base; }
 candidate() { commit_all candidate --allow-empty && git tag candidate; }
 commit_all() { git add -A && git commit -q --allow-empty -m "$1"; }
@@ -82,16 +87,35 @@ gate() {
   ended "$expected" "${patterns[@]}"
 }
 
+# In the sandbox, with one store: the standard library is compiled for both tests.
 @test "go: a goroutine, from an external test package" {
   export EXITPATH_ISOLATION=$AS_CALLED
   base && forget && candidate
-  gate 20 '"goroutine"' 'm\.\(\*W\)\.loop \(w\.go:12\)' -- go test ./...
+  ARGS="--store $BATS_FILE_TMPDIR/store" gate 20 '"goroutine"' 'm\.\(\*W\)\.loop \(w\.go:12\)' -- go test ./...
 }
 
 @test "go: base against itself is clean" {
   export EXITPATH_ISOLATION=$AS_CALLED
   base && candidate
-  gate 0 -- go test ./...
+  ARGS="--store $BATS_FILE_TMPDIR/store" gate 0 -- go test ./...
+}
+
+@test "go: what the cache of each revision starts with is a copy, and follows no link" {
+  needs_sandbox_called
+  local store=$BATS_FILE_TMPDIR/store home
+  base && forget && candidate
+  ARGS="--store $store" gate 20 'loop' -- go test ./...
+  [ "$(find "$store"/cache -name '*-d' | wc -l)" -gt 200 ]
+  [ -z "$(find "$store" -type f -name '*-[ad]' -links +1)" ]
+  mkdir victim
+  for home in "$store"/trees/*/home; do
+    [ "$(find "$home/.cache/go-build" -name '*-d' | wc -l)" -gt 200 ]
+    rm -r "$home/.cache/go-build/00" "$home/.cache/go-build/01"
+    ln -s "$PWD/victim" "$home/.cache/go-build/00"
+    printf x >"$home/.cache/go-build/01"
+  done
+  ARGS="--store $store --fresh" gate '10|20|30|50' -- go test ./...
+  [ -z "$(ls victim)" ]
 }
 
 @test "go: a leak on both is a broken baseline" {
@@ -122,6 +146,43 @@ gate() {
   OUTER='func TestMain(m *testing.M) { m.Run(); os.Exit(0) }' internal '' os
   base && forget && candidate
   gate 20 'loop' -- go test ./...
+}
+
+@test "go: TestMain, os.Exit(m.Run())" {
+  OUTER='func TestMain(m *testing.M) { os.Exit(m.Run()) }' internal '' os
+  base && forget && candidate
+  gate 20 'loop' -- go test ./...
+  CANDIDATE=base gate 0 -- go test ./...
+}
+
+# goleak BODY: a module that has goleak, which is this: VerifyTestMain(m) does BODY.
+goleak() {
+  mkdir -p vendor/go.uber.org/goleak
+  printf 'package goleak\n\nimport (\n\t"os"\n\t"runtime"\n\t"time"\n)\n\nfunc VerifyTestMain(m interface{ Run() int }) {\n%s\n}\n\nvar _ = time.Now\nvar _ = runtime.NumGoroutine\n' "$1" >vendor/go.uber.org/goleak/goleak.go
+  printf '# go.uber.org/goleak v1.3.0\n## explicit\ngo.uber.org/goleak\n' >vendor/modules.txt
+  printf 'require go.uber.org/goleak v1.3.0\n' >>go.mod
+  OUTER='func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }' internal '' go.uber.org/goleak
+}
+
+# It fails as a failing test does: the leak comes first.
+@test "go: goleak, which exits 1 for a leak" {
+  goleak '	code := m.Run()
+	time.Sleep(50 * time.Millisecond)
+	if code == 0 && runtime.NumGoroutine() > 1 {
+		println("found unexpected goroutines:")
+		code = 1
+	}
+	os.Exit(code)'
+  base && forget && candidate
+  gate 20 '"goroutine"' 'm\.\(\*W\)\.loop \(w\.go:12\)' 'also fails' -- go test -mod=vendor ./...
+  CANDIDATE=base gate 0 -- go test -mod=vendor ./...
+}
+
+@test "go: goleak with RunOnFailure, which always exits 1" {
+  goleak '	m.Run()
+	os.Exit(1)'
+  base && forget && candidate
+  gate 30 'fails on base in 3 of 3 cycles: exit 1' -- go test -mod=vendor ./...
 }
 
 @test "go: what TestMain starts is no part of a cycle" {
@@ -370,6 +431,21 @@ X
 @test "go: a hang" {
   base && internal 'time.Sleep(time.Hour)' time && candidate
   TIMEOUT=6s CYCLES=1 gate 40 -- go test ./...
+}
+
+@test "go: a hang, and a -timeout of the command's own" {
+  base && internal 'time.Sleep(time.Hour)' time && candidate
+  gate 10 'test timed out after 1s' -- go test -timeout 1s ./...
+}
+
+@test "go: kill -9 of go leaves no test binary behind" {
+  base
+  internal 'os.WriteFile("'"$BATS_TEST_TMPDIR"'/pid", []byte(strconv.Itoa(os.Getpid())), 0600)
+	syscall.Kill(os.Getppid(), syscall.SIGKILL)
+	time.Sleep(time.Minute)' os strconv syscall time
+  candidate
+  gate 10 'SIGKILL' -- go test ./...
+  ! kill -0 "$(<"$BATS_TEST_TMPDIR/pid")"
 }
 
 @test "go: a closure added above does not rename those below" {
