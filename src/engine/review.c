@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "engine/review_parts.h"
 #include "review/review.h"
+#include "source/source.h"
 
 #include <string.h>
 
@@ -32,7 +33,7 @@ static size_t take_files(const struct rev_changes *changes, struct review_file *
 
 		if (c->too_large)
 			strv_addf(&ret->skipped, "%s: it is too large", path);
-		else if (c->is_text)
+		else if (c->is_text && !source_is_vendored(path))
 			files[n++] = (struct review_file){
 				.old_path = c->old_path,
 				.path = c->path,
@@ -57,7 +58,8 @@ static int review_with(struct repo *r, const struct review_opts *opts,
 	if (resolve(r, opts, ret, err) < 0 ||
 	    rev_changes(r, ret->base.commit, ret->candidate.commit, MAX_BYTES, &changes,
 			err) < 0 ||
-	    review_modules_read(r, ret->candidate.commit, &modules, err) < 0)
+	    review_modules_read(r, ret->base.commit, ret->candidate.commit, &modules,
+				err) < 0)
 		return -1;
 	files = xcalloc(changes.n + 1, sizeof(*files));
 	ret->files = changes.n;

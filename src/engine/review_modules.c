@@ -20,6 +20,8 @@ struct review_modules {
 	struct buf files;     /* paths, each between two newlines */
 	struct buf manifests; /* texts in lower case, '-' and '.' as '_' */
 	size_t nmanifests;
+	struct repo *repo;
+	const char *base;
 };
 
 static const char *const manifest_names[] = {
@@ -90,13 +92,15 @@ static bool is_manifest(const char *path)
 	return false;
 }
 
-int review_modules_read(struct repo *r, const char *commit, struct review_modules **ret,
-			struct err *err)
+int review_modules_read(struct repo *r, const char *base, const char *candidate,
+			struct review_modules **ret, struct err *err)
 {
 	struct review_modules *m = xcalloc(1, sizeof(*m));
 	CLEANUP(buf) struct buf list = {0};
 
-	if (rev_tree_files(r, commit, &list, err) < 0) {
+	m->repo = r;
+	m->base = base;
+	if (rev_tree_files(r, candidate, &list, err) < 0) {
 		review_modules_free(m);
 		return -1;
 	}
@@ -108,7 +112,7 @@ int review_modules_read(struct repo *r, const char *commit, struct review_module
 
 		buf_addf(&m->files, "%s\n", p);
 		if (!is_manifest(p) || m->nmanifests == MAX_MANIFESTS ||
-		    rev_read_file(r, commit, p, &text, &found, NULL) < 0 || !found)
+		    rev_read_file(r, candidate, p, &text, &found, NULL) < 0 || !found)
 			continue;
 		add_simple(&m->manifests, buf_str(&text), text.len);
 		m->nmanifests++;
@@ -200,10 +204,18 @@ static bool relative_is_there(const struct review_modules *m, const char *module
 	return has(&m->files, word.data);
 }
 
+/* Base uses it: a dependency of a dependency. */
+static bool imported(const struct review_modules *m, const char *expression)
+{
+	bool found = false;
+
+	return rev_grep(m->repo, m->base, expression, &found, NULL) < 0 || found;
+}
+
 static bool knows_node(const struct review_modules *m, const char *module,
 		       const char *from)
 {
-	CLEANUP_FREE char *package = NULL;
+	CLEANUP_FREE char *package = NULL, *expression = NULL;
 	size_t len = strcspn(module, "/");
 
 	if (*module == '.')
@@ -214,14 +226,17 @@ static bool knows_node(const struct review_modules *m, const char *module,
 	if (*module == '@' && module[len])
 		len += 1 + strcspn(module + len + 1, "/");
 	package = xstrndup(module, len);
-	return listed(node_modules, package) || in_manifest(m, package) ||
-	       is_file(m, package);
+	if (listed(node_modules, package) || in_manifest(m, package) ||
+	    is_file(m, package))
+		return true;
+	expression = xasprintf("(from|require\\(|import) *['\"]%s['\"/]", package);
+	return imported(m, expression);
 }
 
 bool review_modules_know(void *ctx, const char *module, const char *from)
 {
 	const struct review_modules *m = ctx;
-	CLEANUP_FREE char *top = NULL;
+	CLEANUP_FREE char *top = NULL, *expression = NULL;
 	const char *dot = strrchr(from, '.');
 
 	if (!m->nmanifests)
@@ -229,5 +244,8 @@ bool review_modules_know(void *ctx, const char *module, const char *from)
 	if (!dot || strcmp(dot, ".py") != 0)
 		return knows_node(m, module, from);
 	top = xstrndup(module, strcspn(module, "."));
-	return listed(python_modules, top) || is_file(m, top) || in_manifest(m, top);
+	if (listed(python_modules, top) || is_file(m, top) || in_manifest(m, top))
+		return true;
+	expression = xasprintf("^ *(from|import) +%s([. ,]|$)", top);
+	return imported(m, expression);
 }

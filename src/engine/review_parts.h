@@ -9,10 +9,11 @@
 /* Adds what a change of a contract does; false when the file is none. */
 bool review_contract(const struct rev_change *c, struct review_items *out);
 
-/* What is known of modules: the files of the candidate, and its manifests. */
+/* What is known of modules: the candidate's files and manifests, and what base imports.
+ * Borrows the repository. */
 struct review_modules;
-int review_modules_read(struct repo *r, const char *commit, struct review_modules **ret,
-			struct err *err);
+int review_modules_read(struct repo *r, const char *base, const char *candidate,
+			struct review_modules **ret, struct err *err);
 void review_modules_free(struct review_modules *m);
 /* review_patch.knows_module; ctx is the review_modules. */
 bool review_modules_know(void *ctx, const char *module, const char *from);

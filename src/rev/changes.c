@@ -40,6 +40,22 @@ int rev_tree_files(struct repo *r, const char *commit, struct buf *ret_list,
 		       "--name-only", commit, NULL);
 }
 
+int rev_grep(struct repo *r, const char *commit, const char *expression, bool *ret_found,
+	     struct err *err)
+{
+	int status = 0;
+	struct git_call call = {
+		.env = &r->user_env, .cwd = r->top, .ret_status = &status};
+
+	if (git_run(&call, NULL, err, "grep", "-q", "-I", "-E", "-e", expression, commit,
+		    NULL) < 0)
+		return -1;
+	*ret_found = status == 0; /* 1: no line; more: git could not look */
+	return status > 1
+		       ? err_set(err, ERR_ENVIRONMENT, "git grep ended with %d", status)
+		       : 0;
+}
+
 /* One record of `git diff-tree -z`: ":100644 100644 OID OID M\0PATH\0[PATH\0]". */
 struct record {
 	char old_mode[7], mode[7], old_oid[65], oid[65], status;

@@ -22,6 +22,10 @@ int rev_list_files(const char *dir, struct buf *ret_list, bool *ret_found,
 int rev_tree_files(struct repo *r, const char *commit, struct buf *ret_list,
 		   struct err *err);
 
+/* Whether some line of some text file of the commit matches; POSIX extended. */
+int rev_grep(struct repo *r, const char *commit, const char *expression, bool *ret_found,
+	     struct err *err);
+
 struct rev_change {
 	/* 'A' added, 'D' deleted, 'M' modified (or its type: a link, an executable),
 	 * 'R' renamed, and perhaps modified. */

@@ -400,10 +400,11 @@ static bool js_assertion(const char *callee)
 static bool asserting_name(enum source_lang lang, const char *callee)
 {
 	static const char *const prefixes[] = {
-		"assert",	"Assert",      "ASSERT",      "EXPECT_",      "CHECK",
-		"REQUIRE",	"ck_assert",   "TEST_ASSERT", "TEST_CHECK",   "cr_assert",
-		"cr_expect",	"g_assert",    "fail_msg",    "munit_assert", "mu_assert",
-		"debug_assert", "prop_assert", "expect_"};
+		"assert",    "Assert",	  "ASSERT",	 "EXPECT_",	 "CHECK",
+		"REQUIRE",   "ck_assert", "TEST_ASSERT", "TEST_CHECK",	 "cr_assert",
+		"cr_expect", "g_assert",  "fail_msg",	 "munit_assert", "cl_assert",
+		"cl_git",    "cl_must",	  "mu_assert",	 "debug_assert", "prop_assert",
+		"expect_"};
 	const char *name = last_name(callee);
 
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)

@@ -452,6 +452,15 @@ static bool tabled(const struct unit *now)
 	return false;
 }
 
+/* It names something that the patch takes away: it goes with it. */
+static bool goes_with_code(const struct comparison *c, const char *text)
+{
+	for (size_t i = 0; i < c->gone->n; i++)
+		if (names_of(text, c->gone->v[i]))
+			return true;
+	return false;
+}
+
 static void report_removed(struct comparison *c, const struct units *was,
 			   struct units *in, const struct unit *old,
 			   const struct unit *now)
@@ -465,6 +474,7 @@ static void report_removed(struct comparison *c, const struct units *was,
 		return; /* many became one that is made many times */
 	for (size_t i = 0; i < old->n; i++) {
 		if (old->v[i].paired || old->v[i].strength == STRENGTH_NONE ||
+		    goes_with_code(c, old->v[i].text) ||
 		    found_elsewhere(c, &old->v[i], now))
 			continue;
 		first = first ? first : &old->v[i];
@@ -544,15 +554,6 @@ static void compare_units(struct comparison *c, const struct units *was, struct 
 
 /* ---- all files ---- */
 
-/* The test called something that the patch takes away: it goes with it. */
-static bool goes_with_code(const struct comparison *c, const struct unit *u)
-{
-	for (size_t i = 0; i < c->gone->n; i++)
-		if (names_of(u->body, c->gone->v[i]))
-			return true;
-	return false;
-}
-
 /* A table of cases that asserts the same way took it in. */
 static bool became_a_case(const struct comparison *c, const struct unit *u)
 {
@@ -602,7 +603,7 @@ static void compare_moved(struct comparison *c, struct test_pair *p)
 			compare_units(c, &p->old, in, old, now);
 			continue;
 		}
-		if (old->skip || goes_with_code(c, old) || became_a_case(c, old))
+		if (old->skip || goes_with_code(c, old->body) || became_a_case(c, old))
 			continue;
 		item = review_add(c->out, REVIEW_TEST_DELETED,
 				  p->now.path ? p->now.path : p->old.path, old->line,

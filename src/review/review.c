@@ -19,7 +19,9 @@ void definitions(const struct source_tree *t, struct strv *ret)
 		t->lang,
 		"function_definition function_declaration method_declaration "
 		"class_definition class_declaration function_item method_definition "
-		"struct_item type_spec variable_declarator "
+		"struct_item type_spec field_declaration property_signature "
+		"public_field_definition enum_variant enumerator const_spec "
+		"preproc_def preproc_function_def variable_declarator "
 		"generator_function_declaration");
 
 	for (uint32_t n = 0; n < t->n; n++) {

@@ -53,8 +53,10 @@ static void set_skip(struct unit *u, const struct source_tree *t, uint32_t mark,
 /* A decorator, annotation or attribute. */
 static void read_mark(struct unit *u, const struct source_tree *t, uint32_t mark)
 {
-	static const char *const skips[] = {"skip",	"xfail",  "expectedFailure",
-					    "Disabled", "Ignore", "ignore"};
+	static const char *const python[] = {"skip", "xfail", "expectedFailure", NULL};
+	static const char *const others[] = {"Disabled", "Ignore", "# [ ignore",
+					     ", ignore", NULL};
+	const char *const *skips = t->lang == LANG_PYTHON ? python : others;
 	static const char *const sometimes[] = {"skipif",   "skipIf",	  "skipUnless",
 						"cfg_attr", "DisabledOn", "DisabledIf"};
 	static const char *const always[] = {"skipif ( True", "skipIf ( True",
@@ -65,7 +67,7 @@ static void read_mark(struct unit *u, const struct source_tree *t, uint32_t mark
 	if (strstr(text, "parametrize") || strstr(text, "Parameterized") ||
 	    strstr(text, "rstest") || strstr(text, "# [ case"))
 		u->parametrized = true;
-	for (size_t i = 0; i < ARRAY_SIZE(skips); i++)
+	for (size_t i = 0; skips[i]; i++)
 		skip |= strstr(text, skips[i]) != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(sometimes); i++)
 		condition |= strstr(text, sometimes[i]) != NULL;
