@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,16 +20,18 @@ struct sha256 *sha256_new(void)
 	struct sha256 *h = xcalloc(1, sizeof(*h));
 
 	h->ctx = EVP_MD_CTX_new();
-	/* libcrypto fails here only without memory; abort() keeps a digest honest. */
-	if (!h->ctx || !EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL))
-		abort();
+	/* libcrypto fails here, and below, only without memory; 3.0 then goes on without
+	 * its context, and crashes. */
+	if (!OSSL_LIB_CTX_get0_global_default() || !h->ctx ||
+	    !EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL))
+		out_of_memory();
 	return h;
 }
 
 void sha256_add(struct sha256 *h, const void *data, size_t len)
 {
 	if (!EVP_DigestUpdate(h->ctx, data, len))
-		abort();
+		out_of_memory();
 }
 
 void sha256_add_field(struct sha256 *h, const char *s)
@@ -48,7 +51,7 @@ void sha256_finish(struct sha256 *h, char ret_hex[SHA256_HEX])
 	unsigned int n = 0;
 
 	if (!EVP_DigestFinal_ex(h->ctx, md, &n))
-		abort();
+		out_of_memory();
 	for (unsigned int i = 0; i < n && i < 32; i++)
 		snprintf(ret_hex + 2 * i, 3, "%02x", md[i]);
 	EVP_MD_CTX_free(h->ctx);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void __attribute__((noreturn)) out_of_memory(void)
+void out_of_memory(void)
 {
 	static const char msg[] = "exitpath: out of memory\n";
 

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+void out_of_memory(void) __attribute__((noreturn));
 void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size);
 char *xstrdup(const char *s); /* NULL stays NULL */

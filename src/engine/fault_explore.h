@@ -28,7 +28,9 @@ struct explore {
 	struct fault_plan plan;
 	struct trial *trials; /* one per point of the plan */
 	size_t at;	      /* of the plan, in this pass */
-	size_t begun;	      /* runs, for progress */
+	size_t *again;	      /* points with a defect that is not confirmed yet */
+	size_t nagain, again_cap;
+	size_t begun; /* runs, for progress */
 	uint64_t start_us;
 	struct fault_report *report;
 };

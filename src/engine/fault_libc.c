@@ -225,6 +225,21 @@ static bool is_late(const struct explore *x)
 	return x->opts->time_ms && (clock_us() - x->start_us) / 1000 >= x->opts->time_ms;
 }
 
+/* What had a defect is confirmed at once: time may not be left for another pass. */
+static bool next_point(struct explore *x, size_t *ret)
+{
+	if (x->nagain) {
+		*ret = x->again[--x->nagain];
+		return true;
+	}
+	while (x->at < x->plan.n && !wants_run(&x->trials[x->at]))
+		x->at++;
+	if (x->at == x->plan.n)
+		return false;
+	*ret = x->at++;
+	return true;
+}
+
 static int next_run(void *ctx, struct run_spec *spec, struct err *err)
 {
 	struct explore_lane *l = ctx;
@@ -232,11 +247,8 @@ static int next_run(void *ctx, struct run_spec *spec, struct err *err)
 	const struct fault_point *p;
 	struct fault_request request = {0};
 
-	while (x->at < x->plan.n && !wants_run(&x->trials[x->at]))
-		x->at++;
-	if (x->at == x->plan.n || is_late(x))
+	if (!next_point(x, &l->point) || is_late(x))
 		return 0;
-	l->point = x->at++;
 	p = x->plan.points[l->point];
 	request = (struct fault_request){
 		.mode = x->opts->forever ? FAULT_FOREVER : FAULT_ONCE,
@@ -299,6 +311,7 @@ static void take(struct explore *x, size_t point, struct fault_seen *seen)
 		t->judgement = j; /* j.stack points into what is moved along */
 		t->seen = *seen;
 		*seen = (struct fault_seen){0};
+		*VEC_ADD(x->again, x->nagain, x->again_cap) = point;
 		return;
 	} else if (t->judgement.defect == j.defect) {
 		t->confirmed = true;
@@ -442,6 +455,7 @@ static int explore_libc(const struct fault_opts *opts, char *const *argv,
 		fault_finding_release(&x.trials[i].finding);
 	}
 	free(x.trials);
+	free(x.again);
 	fault_plan_release(&x.plan);
 	fault_record_release(&x.record);
 	fault_seen_release(&x.base);
