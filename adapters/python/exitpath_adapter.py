@@ -50,6 +50,7 @@ class Driver:
         self.cycles = max(settings["cycles"], 1)
         self.unrepeatable = {}  # test → why
         self._flaky = set()
+        self._debug, self._garbage = gc.get_debug(), len(gc.garbage)
         self.selected = None  # the tests of a pass; None: all
         self._lingering = set()
         self._suspects = None
@@ -112,12 +113,22 @@ class Driver:
 
     # --- the passes --------------------------------------------------------------------
 
-    def measure(self, one_pass):
-        """one_pass(): every test once more but those dropped."""
+    def _calm(self):
+        """A test may leave the collector to keep all that it finds (gc.DEBUG_SAVEALL)."""
+        if gc.get_debug() != self._debug:
+            gc.set_debug(self._debug)
+            del gc.garbage[self._garbage:]
+
+    def measure(self, run):
+        """run(): every test once more but those dropped."""
         if sys.implementation.name != "cpython":
             self.refuse("%s frees objects when it likes: CPython is needed"
                         % sys.implementation.name)
             return
+        def one_pass():
+            run()
+            self._calm()
+
         collecting = gc.isenabled()
         self.warnings.start()
         try:

@@ -320,10 +320,10 @@ async def test_async():
 PY
   commit_all candidate && git tag -f candidate && git tag -f base
   gate 0 -- "$python" -m pytest -q tests/test_async.py
-  sed -i 's/await asyncio.sleep(0)/KEPT.append(asyncio.get_running_loop().create_task(asyncio.sleep(9)))/; 1i KEPT = []' \
+  sed -i 's/await asyncio.sleep(0)/await asyncio.sleep(0); KEPT.append(open("x", "w"))/; 1i KEPT = []' \
     tests/test_async.py
   commit_all candidate && git tag -f candidate
-  gate 20 '"function": *"test_async"' -- "$python" -m pytest -q tests/test_async.py
+  gate 20 '"resource": *"fd"' '"function": *"test_async"' -- "$python" -m pytest -q tests/test_async.py
 }
 
 @test "python: auto picks it for pytest, beside the ledger" {

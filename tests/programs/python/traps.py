@@ -2,6 +2,7 @@
 import asyncio
 import concurrent.futures
 import fcntl
+import gc
 import os
 import socket
 import sqlite3
@@ -173,6 +174,14 @@ def cache(leak, path):
     CACHE.update((len(CACHE) + i, bytearray(100)) for i in range(0 if len(CACHE) > 700 else 200))
 
 
+def saves_garbage(leak, path):
+    """What the collector finds is kept from now on, in gc.garbage."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    Cycle()
+    gc.collect()
+    assert any(isinstance(o, Cycle) for o in gc.garbage)
+
+
 def state(leak, path):
     """It passes once and not again."""
     if leak:
@@ -209,5 +218,5 @@ def closes_environment(leak, path):
 
 
 ALL = [descriptor, pipe, connection, connection_cycle, unclosed, socket_cycle, listener, thread,
-       child, zombie, executor, tempfile_left, lock, event_loop, task, memory, memory_cycle, cache, state, warned,
-       forced_exit, forced_exit_of_child, closes_environment]
+       child, zombie, executor, tempfile_left, lock, event_loop, task, memory, memory_cycle, cache,
+       saves_garbage, state, warned, forced_exit, forced_exit_of_child, closes_environment]
