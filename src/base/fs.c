@@ -85,6 +85,7 @@ int write_file(const char *path, const void *data, size_t len, struct err *err)
 	CLEANUP_FREE char *tmp = xasprintf("%s.tmp.%ld", path, (long)getpid());
 	CLEANUP_FD int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	const char *step = "write";
+	int rc;
 
 	if (fd < 0)
 		return err_errno(err, ERR_ENVIRONMENT, errno, "cannot create %s", tmp);
@@ -92,6 +93,11 @@ int write_file(const char *path, const void *data, size_t len, struct err *err)
 		goto failed;
 	step = "sync";
 	if (fsync(fd) < 0)
+		goto failed;
+	step = "close";
+	rc = close(fd);
+	fd = -1; /* whatever it said */
+	if (rc < 0)
 		goto failed;
 	step = "rename";
 	if (rename(tmp, path) < 0 || sync_parent(path) < 0)

@@ -127,8 +127,7 @@ const char *harness_file(const char *name, const char *content)
 	file = fopen(path, "we");
 	if (!file)
 		fail_msg("cannot create %s", path);
-	fputs(content, file);
-	if (fclose(file) != 0)
+	if (fputs(content, file) < 0 || fclose(file) != 0)
 		fail_msg("cannot write %s", path);
 	return path;
 }
