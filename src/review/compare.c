@@ -461,6 +461,27 @@ static bool goes_with_code(const struct comparison *c, const char *text)
 	return false;
 }
 
+static unsigned count_of(const char *text, const char *word)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		n++;
+	return n;
+}
+
+/* Go: `if err != nil { t.Fatal(err) }` goes with a call that gives no error any more;
+ * where the error is given and dropped there is one more `_`. */
+static bool gave_no_error(const struct source_tree *t, const struct assertion *a,
+			  const struct unit *old, const struct unit *now)
+{
+	if (t->lang != LANG_GO || (strcmp(a->text, "err != nil") != 0 &&
+				   !strstr(a->text, "NoError ( t , err )")))
+		return false;
+	return count_of(now->body, "_ ") <= count_of(old->body, "_ ") &&
+	       count_of(now->body, " err") < count_of(old->body, " err") - 1;
+}
+
 static void report_removed(struct comparison *c, const struct units *was,
 			   struct units *in, const struct unit *old,
 			   const struct unit *now)
@@ -475,6 +496,7 @@ static void report_removed(struct comparison *c, const struct units *was,
 	for (size_t i = 0; i < old->n; i++) {
 		if (old->v[i].paired || old->v[i].strength == STRENGTH_NONE ||
 		    goes_with_code(c, old->v[i].text) ||
+		    gave_no_error(&was->tree, &old->v[i], old, now) ||
 		    found_elsewhere(c, &old->v[i], now))
 			continue;
 		first = first ? first : &old->v[i];

@@ -35,7 +35,7 @@ static const struct pattern patterns[] = {
 
 struct expressions {
 	regex_t patterns[ARRAY_SIZE(patterns)];
-	regex_t threshold, command, aside;
+	regex_t threshold, command, aside, judge;
 };
 
 /* ---- the difference, as a multiset of lines ---- */
@@ -238,37 +238,87 @@ static bool only_talks(const struct pattern *p, const struct line *l)
 	       p->rule != REVIEW_SUPPRESSION_INLINE;
 }
 
-/* What may well fail beside a test: showing logs, cleaning up. Not the tests. */
-static const char aside_expression[] = "(^|[;&|({\"']|run:|-|then|else|do)[ \t]*(sudo "
-				       ")?(cat|echo|rm|rmdir|kill|pkill|killall|mkdir|ls|"
-				       "tail|head|grep|docker|podman|journalctl|umount|"
-				       "mount|printf|command|which|dmesg|read|wait|"
-				       "unset|ccache|du|df|find|mv|cp|ln|chmod|chown|"
-				       "touch|source|deactivate|sed|git|apt|apt-get|"
-				       "brew|pip|systemctl|service|sysctl|ip|iptables|"
-				       "curl|wget|tar|gpg|ps|free|ulimit|stat|diff|tee|"
-				       "true|dropdb|createdb|psql|kubectl|jq|sleep|trap|"
-				       "gh|aws)([ \t][^;&|]*)?(\\|\\||;)";
+/* What may well fail beside a test: showing logs, cleaning up. */
+static const char aside_expression[] =
+	"(^|[;&|({\"']|run:|-|then|else|do)[ \t]*(sudo )?"
+	"(cat|echo|rm|rmdir|kill|pkill|killall|mkdir|ls|tail|head|grep|"
+	"(docker|podman)( compose)? (rm|stop|logs|kill|network|volume|pull|down)|"
+	"journalctl|umount|mount|printf|command|which|dmesg|read|wait|unset|ccache|du|df|"
+	"find|"
+	"mv|cp|ln|chmod|chown|touch|source|deactivate|sed|git|apt|apt-get|brew|systemctl|"
+	"service|sysctl|curl|wget|tar|ps|stat|tee|true|dropdb|createdb|sleep|trap|gh|aws)"
+	"([ \t][^;&|]*)?(\\|\\||;)";
+/* What judges, or builds what is judged. */
+static const char judge_expression[] = "(test|check|lint|build|make|ninja|cargo|(^|[ "
+				       ";&|:])go |npm|yarn|pnpm|mvn|gradle|tox|"
+				       "jest|vitest|mocha|meson|mypy|ruff|semgrep|"
+				       "gitleaks|exitpath|valgrind|verify|audit|"
+				       "scan|scripts/|[.]/|cover)";
 
-static bool is_aside(const struct pattern *p, const struct line *l, const regex_t *aside)
+/* The line, and the one before it where that goes on: "pytest \\" and "|| true". */
+static bool judges(const struct review_file *f, const struct expressions *x,
+		   const struct line *l)
 {
-	return p->rule == REVIEW_CI_LOOSENED &&
-	       !strcmp(p->message, "a command may fail") && matches(aside, l);
+	const char *end = l->text, *start;
+	struct line before = {0};
+
+	if (matches(&x->judge, l) || l->len < 2 || strncmp(l->text, "||", 2) != 0)
+		return matches(&x->judge, l);
+	while (end > f->text && isspace((unsigned char)end[-1]))
+		end--;
+	start = memrchr(f->text, '\n', (size_t)(end - f->text));
+	before.text = start ? start + 1 : f->text;
+	before.len = (size_t)(end - before.text);
+	return matches(&x->judge, &before);
+}
+
+/* "A command may fail": one whose failure matters, and in a new file a test. */
+static bool matters(const struct review_file *f, const struct expressions *x,
+		    const struct pattern *p, const struct line *l)
+{
+	if (p->rule != REVIEW_CI_LOOSENED)
+		return true;
+	if (!f->old_path && !matches(&x->command, l))
+		return false;
+	return strcmp(p->message, "a command may fail") != 0 || !strpbrk(l->text, "|;") ||
+	       (judges(f, x, l) && !matches(&x->aside, l));
+}
+
+/* How many removed lines said the same: a line that was edited is none that was added. */
+static unsigned said_before(const struct expressions *x, size_t p,
+			    const struct line_diff *d)
+{
+	unsigned n = 0;
+
+	if (patterns[p].rule == REVIEW_SUPPRESSION_ADDED)
+		return 0; /* a list is longer, though its line was there */
+	for (size_t i = 0; i < d->removed.n; i++)
+		n += matches(&x->patterns[p], &d->removed.v[i]) &&
+		     !only_talks(&patterns[p], &d->removed.v[i]);
+	return n;
 }
 
 static void match_patterns(const struct review_file *f, unsigned class,
 			   const struct expressions *x, const struct line_diff *d,
 			   struct review_items *out)
 {
+	unsigned before[ARRAY_SIZE(patterns)];
+
+	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
+		before[p] = said_before(x, p, d);
 	for (size_t i = 0; i < d->added.n; i++)
 		for (size_t p = 0; p < ARRAY_SIZE(patterns); p++) {
+			const struct line *l = &d->added.v[i];
+
 			if (!(patterns[p].classes & (class | 0x8000)) ||
-			    only_talks(&patterns[p], &d->added.v[i]) ||
-			    !matches(&x->patterns[p], &d->added.v[i]) ||
-			    is_aside(&patterns[p], &d->added.v[i], &x->aside))
+			    only_talks(&patterns[p], l) || !matches(&x->patterns[p], l) ||
+			    !matters(f, x, &patterns[p], l))
 				continue;
-			add_line_item(f, patterns[p].rule, &d->added.v[i],
-				      patterns[p].message, out);
+			if (before[p] > 0)
+				before[p]--;
+			else
+				add_line_item(f, patterns[p].rule, l, patterns[p].message,
+					      out);
 			break;
 		}
 }
@@ -532,6 +582,7 @@ static void expressions_compile(struct expressions *x)
 	compile(&x->threshold, threshold_key, REG_ICASE);
 	compile(&x->command, test_command, 0);
 	compile(&x->aside, aside_expression, REG_NOSUB);
+	compile(&x->judge, judge_expression, REG_NOSUB);
 }
 
 static void expressions_free(struct expressions *x)
@@ -541,6 +592,7 @@ static void expressions_free(struct expressions *x)
 	regfree(&x->threshold);
 	regfree(&x->command);
 	regfree(&x->aside);
+	regfree(&x->judge);
 }
 
 void review_lines(const struct review_patch *patch, struct review_items *out)
