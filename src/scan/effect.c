@@ -77,6 +77,17 @@ static uint32_t source_next_named(const struct source_tree *t, uint32_t n)
 	return n;
 }
 
+/* `release(&status, &it)`: the last address is what it is about. */
+static bool is_status(const struct source_tree *t, uint32_t list, uint32_t argument)
+{
+	uint32_t child, last = SOURCE_NONE;
+
+	for (SOURCE_CHILDREN(t, list, child))
+		if (source_named(t, child) && t->text[t->nodes[child].start] == '&')
+			last = child;
+	return t->text[t->nodes[argument].start] == '&' && last != argument;
+}
+
 /* What a call does to one of its arguments. */
 static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
 			    uint32_t call, uint32_t argument, const struct resource *r,
@@ -87,6 +98,7 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 
 	if (r->pair && r->pair->sure) {
 		if (name_surely_releases(last) && list != SOURCE_NONE &&
+		    !is_status(t, list, argument) &&
 		    (source_named_child(t, list, 0) == argument ||
 		     (r->pair->last && source_next_named(t, argument) == SOURCE_NONE)) &&
 		    !(part && l->part_is_own))
@@ -358,6 +370,18 @@ static enum verdict compare(struct text op, struct text right, bool error)
 	return text_is(op, "is not") ? HELD_IF_TRUE : SAYS_NOTHING;
 }
 
+/* `0 <= fd` is `fd >= 0`. */
+static struct text turned(struct text op)
+{
+	static const char *const pairs[][2] = {
+		{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (text_is(op, pairs[i][0]))
+			return (struct text){pairs[i][1], strlen(pairs[i][1])};
+	return op;
+}
+
 /* `GSS_ERROR(status)`, `SUCCEEDED(hr)`. */
 static enum verdict macro_test(const struct scan_lang *l, const struct source_tree *t,
 			       uint32_t node, const struct resource *r)
@@ -408,9 +432,7 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 	if (names_it(r, left))
 		return compare(op, right, false);
 	if (names_it(r, right))
-		return compare(op, left, false) == SAYS_NOTHING
-			       ? SAYS_NOTHING
-			       : compare(op, left, false);
+		return compare(turned(op), left, false);
 	error = error_counts && ((r->error.len && text_same(left, r->error)) ||
 				 (r->by_address && source_within(t, r->node, first)));
 	return error ? compare(op, right, true) : SAYS_NOTHING;

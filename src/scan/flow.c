@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "scan/flow_builder.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,23 @@ static bool is_token(const struct source_tree *t, uint32_t n, const char *const 
 	return false;
 }
 
+/* `BE (p == NULL, 0)`: upper case, and its first argument is a comparison. */
+static bool is_macro_of_test(const struct flow_builder *b, uint32_t call, uint32_t callee)
+{
+	uint32_t arguments = source_child(b->t, call, b->lang->f_arguments), first;
+	size_t len;
+	const char *text = source_text(b->t, callee, &len);
+
+	for (size_t i = 0; i < len; i++)
+		if (islower((unsigned char)text[i]))
+			return false;
+	first = arguments == SOURCE_NONE ? arguments
+					 : source_named_child(b->t, arguments, 0);
+	return first != SOURCE_NONE &&
+	       (source_has(&b->lang->binaries, b->t->nodes[first].kind) ||
+		source_has(&b->lang->nots, b->t->nodes[first].kind));
+}
+
 /* Hints to the compiler, around a test. */
 static bool is_hint(const struct flow_builder *b, uint32_t n)
 {
@@ -104,11 +122,12 @@ static bool is_hint(const struct flow_builder *b, uint32_t n)
 	if (!source_has(&b->lang->calls, b->t->nodes[n].kind))
 		return false;
 	callee = source_child(b->t, n, b->lang->f_callee);
-	for (size_t i = 0; callee != SOURCE_NONE && i < sizeof(hints) / sizeof(*hints);
-	     i++)
+	if (callee == SOURCE_NONE)
+		return false;
+	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++)
 		if (source_text_is(b->t, callee, hints[i]))
 			return true;
-	return false;
+	return is_macro_of_test(b, n, callee);
 }
 
 static uint32_t without_parens(const struct flow_builder *b, uint32_t n)

@@ -25,6 +25,8 @@ bool text_same(struct text a, struct text b)
 
 static bool matches(struct text t, const char *word, size_t len)
 {
+	if (len > 2 && word[0] == '*' && word[len - 1] == '*')
+		return memmem(t.at, t.len, word + 1, len - 2) != NULL;
 	if (len && word[0] == '*')
 		return t.len >= len - 1 &&
 		       !memcmp(t.at + t.len - (len - 1), word + 1, len - 1);
@@ -161,7 +163,8 @@ static bool is_keep_word(const char *w, size_t at, size_t n)
 	return text_among(
 		(struct text){w, strlen(w)},
 		"append add push insert register attach enqueue store save keep track "
-		"adopt wrap wrapper take steal give own assign link fdopen bind move "
+		"adopt wrap wrapper take steal give own assign link fdopen xfdopen bind "
+		"move "
 		"swap "
 		"submit schedule callback addcleanup install put enter defer hold list "
 		"thread async pipe cache transfer join return yield queue socketpair");

@@ -18,7 +18,8 @@ struct text {
 struct text text_last(struct text callee);
 bool text_is(struct text t, const char *word);
 bool text_same(struct text a, struct text b);
-/* Is it one of the words, separated by spaces? `*` at an end of one matches anything. */
+/* Is it one of the words, separated by spaces? `*` at an end of one, or at both,
+ * matches anything. */
 bool text_among(struct text t, const char *words);
 
 bool name_releases(struct text last); /* close, free, git_buf_dispose, Unlock … */

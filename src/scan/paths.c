@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "scan/effect.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,6 +233,15 @@ static struct text error_of(const struct scan_lang *l, const struct source_tree 
 								  : (struct text){"", 0};
 }
 
+/* A macro, unless it says what it makes. */
+static bool is_upper(struct text name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (islower((unsigned char)name.at[i]))
+			return false;
+	return name.len > 1 && !text_among(name, "*ALLOC* *NEW* *OPEN* *DUP* *CREATE*");
+}
+
 /* May a resource be known by its release alone, when it comes from this call? */
 static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 			 uint32_t call)
@@ -239,7 +249,7 @@ static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 	struct text callee = effect_callee(l, t, call), last = text_last(callee);
 	uint32_t arguments = source_child(t, call, l->f_arguments);
 
-	if (text_among(last, "append len cap min max abs"))
+	if (text_among(last, "append len cap min max abs va_arg") || is_upper(last))
 		return false;
 	if (name_acquires(last))
 		return true;
@@ -303,6 +313,19 @@ static bool is_named(const struct scan_function *fn, uint32_t target, const char
 	return false;
 }
 
+/* `s = append(s, x)` makes it larger. */
+static bool is_enlarged(const struct scan_lang *l, const struct source_tree *t,
+			uint32_t call, uint32_t target)
+{
+	uint32_t list = source_child(t, call, l->f_arguments), argument;
+
+	if (list != SOURCE_NONE)
+		for (SOURCE_CHILDREN(t, list, argument))
+			if (source_text_equal(t, argument, t, target))
+				return true;
+	return false;
+}
+
 static void acquire_assigned(const struct scan_function *fn, struct resources *r,
 			     const struct scan_pair *pairs, size_t npairs, uint32_t n,
 			     uint32_t op, uint32_t block)
@@ -317,6 +340,8 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		return;
 	call = call_of(l, t, value);
 	if (call == SOURCE_NONE)
+		return;
+	if (is_enlarged(l, t, call, target))
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
 	acquire = text_last(effect_callee(l, t, call));
@@ -390,7 +415,7 @@ static bool has_resource(const struct resources *r, struct text name)
 static bool is_filled_by(const struct scan_function *fn, struct text name,
 			 struct text callee)
 {
-	return (name_acquires(callee) || name_prefix(callee).len) &&
+	return (name_acquires(callee) || name_prefix(callee).len) && !is_upper(callee) &&
 	       is_released(fn, name, callee);
 }
 
@@ -406,6 +431,10 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 	if (arguments == SOURCE_NONE || name_releases(text_last(effect_callee(l, t, n))))
 		return;
 	parent = n == top ? SOURCE_NONE : t->nodes[n].parent;
+	/* Nobody asks whether it worked: it made an empty one. */
+	if ((parent == SOURCE_NONE || parent == top) &&
+	    text_among(text_last(effect_callee(l, t, n)), "*_init *init *Init"))
+		return;
 	if (parent != SOURCE_NONE && source_has(&l->assigns, t->nodes[parent].kind) &&
 	    l->assign(t, parent, &target, &value))
 		error = effect_text(t, target);
@@ -481,6 +510,7 @@ struct reach {
 	uint32_t implicit; /* the operation that raised, or NONE */
 	uint32_t test;	   /* the last test on the way, or NONE */
 	bool yes;	   /* which way it went */
+	bool given;	   /* a call that nothing is known of had it as an argument */
 };
 
 struct search {
@@ -507,8 +537,55 @@ static void push(struct search *s, uint32_t block, struct reach from)
 	*VEC_ADD(s->queue, s->n, s->cap) = from;
 }
 
+/* Is it an argument of a call that may keep it, for all that is known? */
+static bool is_given(const struct search *s, uint32_t node)
+{
+	const struct scan_lang *l = s->fn->lang;
+	const struct source_tree *t = s->fn->t;
+
+	for (uint32_t n = node; n < t->nodes[node].after; n++) {
+		uint32_t list;
+
+		if (!source_has(&l->identifiers, t->nodes[n].kind) ||
+		    !text_same(effect_text(t, n), s->r->name))
+			continue;
+		list = t->nodes[n].parent;
+		if (list != SOURCE_NONE &&
+		    source_has(&l->argument_lists, t->nodes[list].kind) &&
+		    !name_only_uses(
+			    text_last(effect_callee(l, t, t->nodes[list].parent))))
+			return true;
+	}
+	return false;
+}
+
+/* All went well, as far as the value that is returned says. */
+static bool is_success(const struct search *s, uint32_t exit)
+{
+	const struct source_tree *t = s->fn->t;
+	uint32_t node, value, body, up;
+	struct text text;
+
+	if (exit == FLOW_NONE)
+		return true;
+	node = s->fn->flow->ops[exit].node;
+	value = source_named_child(t, node, 0);
+	text = effect_text(t, value);
+	if (value == SOURCE_NONE || text_among(text, "0 1 true TRUE *OK *SUCCESS *_OK"))
+		return true;
+	body = source_child(t, s->fn->flow->function, s->fn->lang->f_body);
+	for (up = node; up != SOURCE_NONE && t->nodes[up].parent != body;)
+		up = t->nodes[up].parent;
+	return up == node;
+}
+
 static void way_out(struct search *s, const struct reach *at)
 {
+	if (at->given && at->implicit == FLOW_NONE && s->fn->lang->part_is_own &&
+	    (!s->r->pair || s->r->pair->heap) && is_success(s, at->exit)) {
+		s->escaped = true;
+		return;
+	}
 	if (at->implicit != FLOW_NONE) {
 		if (!s->has_implicit)
 			s->implicit = *at;
@@ -550,6 +627,8 @@ static bool step(struct search *s, struct reach *at, uint32_t index)
 		s->replaced = true;
 		return false;
 	}
+	if (e == EFFECT_USED && is_given(s, op->node))
+		at->given = true;
 	if (op->kind == FLOW_RETURN || op->kind == FLOW_RAISE)
 		at->exit = index;
 	else if (scan_may_raise(l, s->fn->t, op->node)) {
