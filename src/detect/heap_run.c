@@ -288,6 +288,15 @@ static struct leak *add_leak(struct collection *c, struct probe *p, const char *
 	return l;
 }
 
+/* stdio's own buffers: those of the standard streams are never given back. The FILE of a
+ * stream that is not closed is a block of its own. */
+static bool is_stdio(const struct leak *l)
+{
+	const char *innermost = l->nframes ? l->frames[0].function : NULL;
+
+	return innermost && strstr(innermost, "IO_file_doallocate");
+}
+
 /* What is reachable is compared with base, and only where the project's code took it:
  * what a runtime keeps is its own affair. A forked child holds what its parent does. */
 static void leaks_of_stack(struct collection *c, const struct process *p,
@@ -303,8 +312,12 @@ static void leaks_of_stack(struct collection *c, const struct process *p,
 	if (!is_forked(p) && (s->reachable_blocks || s->freed) && has_ours(c, &stack)) {
 		l = add_leak(c, to, name_of(p), RESOURCE_REACHABLE, &stack,
 			     s->reachable_blocks, s->reachable_bytes);
-		if (l)
+		if (l && is_stdio(l)) {
+			leak_release(l);
+			to->nleaks--;
+		} else if (l) {
 			l->released = s->freed > 0;
+		}
 	}
 	raw_stack_release(&stack);
 }

@@ -191,6 +191,8 @@ static void classify_level(const struct pair *p, struct check *ret, struct tally
 	}
 }
 
+enum { KEPT_NOTES = 5 };
+
 /*
  * Memory that something still points to at exit is held on purpose as often as not: a
  * cache, a table of options. It is a leak where base shows that it can be given back,
@@ -204,8 +206,10 @@ static void classify_reachable(const struct pair *p, struct check *ret, struct t
 		return;
 	}
 	add_finding(ret, p, FINDING_LEARNED, NULL);
-	add_note(ret, p->candidate, p->ncandidate, "the candidate",
-		 ", which something points to still: more than base, and no leak");
+	if (t->kept++ < KEPT_NOTES)
+		add_note(
+			ret, p->candidate, p->ncandidate, "the candidate",
+			", which something points to still: more than base, and no leak");
 }
 
 /* Lost memory and what outlives the process: one unit is one too many. */
@@ -374,6 +378,10 @@ void classify(const struct leak_case *in, struct check *ret, struct tally *ret_t
 	for (size_t i = 0; i < in->base->nleaks; i++)
 		if (!find_leak(in->candidate, in->base->leaks[i].signature))
 			classify_one(in, in->base->leaks[i].signature, ret, &t);
+	if (t.kept > KEPT_NOTES)
+		strv_addf(&ret->notes,
+			  "so it does with what %zu more stacks have allocated",
+			  t.kept - KEPT_NOTES);
 	if (ret->nfindings)
 		qsort(ret->findings, ret->nfindings, sizeof(*ret->findings),
 		      compare_findings);

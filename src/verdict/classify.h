@@ -11,6 +11,7 @@ struct tally {
 	size_t repaired;  /* leaked by base, or a handle it held; never the candidate */
 	size_t lowered;	  /* a level: fewer than on base, or none */
 	size_t foreign;	  /* lasting, as on base, and of code outside the repository */
+	size_t kept;	  /* reachable memory that is more than base's, and no leak */
 	size_t unsettled; /* the candidate's intermittent ones: measure again */
 	size_t base_intermittent; /* sometimes on base, never on the candidate */
 };

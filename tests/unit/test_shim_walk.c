@@ -75,6 +75,7 @@ __attribute__((noinline)) static void many_registers(int a, int b, int c, int d,
 		compare();
 		sum += a * b + c * d + e * f + g * h + i;
 	}
+	assert_int_equal(sum, 2 * 100 + 1);
 }
 
 __attribute__((noinline)) static void recurse(int depth)
