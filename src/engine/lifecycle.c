@@ -88,6 +88,16 @@ static bool heap_checked(const struct session *s, const struct lifecycle *l)
 	return false;
 }
 
+/* The heap of node or Go is nothing that another build or machine would show. */
+static bool has_heap(const struct session *s, const struct lifecycle *l,
+		     const struct detector *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i]->heap && list[i]->fits && fits(s, l, list[i]))
+			return true;
+	return false;
+}
+
 /* Those that the lifecycle names, in its order; or all there are. */
 static int choose(const struct lifecycle *l, const struct detector *ret[MAX_DETECTORS],
 		  size_t *ret_n, struct err *err)
@@ -186,7 +196,8 @@ static int measure_detectors(struct session *s, const struct lifecycle *l,
 	for (size_t i = 0; i < n && rc == 0; i++)
 		if (list[i]->wraps && worthwhile(s, l, list[i], base_ok))
 			rc = measure_wrapping(s, l, list, n, i, &base_ok, err);
-	if (rc == 0 && base_ok && !named && !heap_checked(s, l))
+	if (rc == 0 && base_ok && !named && has_heap(s, l, list, n) &&
+	    !heap_checked(s, l))
 		strv_addf(&s->result->warnings,
 			  "%s: no detector watched the heap: build with "
 			  "-fsanitize=address, or see whether valgrind works here: "
