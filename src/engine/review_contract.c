@@ -43,6 +43,24 @@ static void compare_lists(const char *path, const struct suppression *old, size_
 	}
 }
 
+/* A hang is seen later, or not before the job's own end. */
+static void compare_timeouts(const char *path, const struct contract *old,
+			     const struct contract *now, struct review_items *out)
+{
+	for (size_t i = 0; i < old->nlifecycles; i++)
+		for (size_t k = 0; k < now->nlifecycles; k++) {
+			const struct lifecycle *a = &old->lifecycles[i];
+			const struct lifecycle *b = &now->lifecycles[k];
+
+			if (!strcmp(a->name, b->name) && b->timeout_ms > a->timeout_ms)
+				review_add(out, REVIEW_CONTRACT_WEAKENED, path, 0,
+					   "lifecycle %s: a longer timeout: %.1f s, was "
+					   "%.1f s",
+					   b->name, (double)b->timeout_ms / 1000,
+					   (double)a->timeout_ms / 1000);
+		}
+}
+
 bool review_contract(const struct rev_change *c, struct review_items *out)
 {
 	CLEANUP(contract) struct contract old = {0}, now = {0};
@@ -68,6 +86,7 @@ bool review_contract(const struct rev_change *c, struct review_items *out)
 		      now.nsuppressions, out);
 	compare_lists(path, old.faults.ignore, old.faults.nignore, now.faults.ignore,
 		      now.faults.nignore, out);
+	compare_timeouts(path, &old, &now, out);
 	contract_weakened(&old, &now, &lines);
 	for (size_t i = 0; i < lines.n; i++)
 		review_add(out, REVIEW_CONTRACT_WEAKENED, path, 0, "%s", lines.v[i]);

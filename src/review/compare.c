@@ -535,6 +535,31 @@ static void compare_marks(struct comparison *c, const struct units *in,
 			   "%s ends before its assertions", now->name);
 }
 
+/* How often a C file names the function outside of it: in its list of tests. */
+static unsigned registered(const struct units *in, const struct unit *u)
+{
+	const struct source_tree *t = &in->tree;
+	uint16_t identifier = source_kind(t->lang, "identifier");
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		n += t->nodes[i].kind == identifier && !source_within(t, i, u->node) &&
+		     source_text_is(t, i, own_name(u));
+	return n;
+}
+
+static void compare_lists(struct comparison *c, const struct units *was,
+			  const struct units *in, const struct unit *old,
+			  const struct unit *now)
+{
+	if (!is_test(old) || !is_test(now) || in->tree.lang > LANG_CPP ||
+	    was->tree.lang > LANG_CPP || strpbrk(now->name, ",\""))
+		return;
+	if (registered(was, old) > 0 && registered(in, now) == 0)
+		review_add(c->out, REVIEW_TEST_DISABLED, in->path, now->line,
+			   "%s is in no list of tests any more", now->name);
+}
+
 static void compare_units(struct comparison *c, const struct units *was, struct units *in,
 			  struct unit *old, struct unit *now)
 {
@@ -547,6 +572,7 @@ static void compare_units(struct comparison *c, const struct units *was, struct 
 			   "%s is %s now: no runner takes it for a test", old->name,
 			   now->name);
 	compare_marks(c, in, old, now);
+	compare_lists(c, was, in, old, now);
 	if (now->skip)
 		return;
 	for (enum alike how = ALIKE_SAME; how > ALIKE_NAME; how--)

@@ -17,6 +17,8 @@ enum file_class {
 	FILE_SOURCE = 32, /* of a language that is parsed */
 };
 unsigned file_class(const char *path);
+/* Its name is one that runners look for, such as test_a.py. */
+bool file_is_collected(const char *path);
 
 /* ---- assertions.c ---- */
 

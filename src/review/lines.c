@@ -234,7 +234,8 @@ static struct review_item *add_line_item(const struct review_file *f,
 /* Whether the line only talks: a comment whose mark is no part of the pattern. */
 static bool only_talks(const struct pattern *p, const struct line *l)
 {
-	return is_comment(l->text, l->len) && p->rule != REVIEW_SUPPRESSION_ADDED &&
+	return is_comment(l->text, l->len) && p->rule != REVIEW_TEST_DISABLED &&
+	       p->rule != REVIEW_SUPPRESSION_ADDED &&
 	       p->rule != REVIEW_SUPPRESSION_INLINE;
 }
 
@@ -276,6 +277,8 @@ static bool judges(const struct review_file *f, const struct expressions *x,
 static bool matters(const struct review_file *f, const struct expressions *x,
 		    const struct pattern *p, const struct line *l)
 {
+	if (p->rule == REVIEW_TEST_DISABLED || p->rule == REVIEW_TEST_SKIPPED)
+		return f->old_path != NULL; /* a new file takes nothing away */
 	if (p->rule != REVIEW_CI_LOOSENED)
 		return true;
 	if (!f->old_path && !matches(&x->command, l))
@@ -492,6 +495,31 @@ static bool runs_elsewhere(const struct commands *c, const struct line *was)
 	return false;
 }
 
+/* The workflow does not look at proposed changes any more. */
+static void match_triggers(const struct review_file *f, const struct line_diff *d,
+			   struct review_items *out)
+{
+	static const char *const triggers[] = {"pull_request", "merge_request_event",
+					       "merge_group"};
+
+	for (size_t i = 0; f->path && i < d->removed.n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(triggers); k++) {
+			const struct line *was = &d->removed.v[i];
+			struct review_item *item;
+
+			if (!line_has(was, triggers[k]) ||
+			    is_comment(was->text, was->len) ||
+			    line_has(was, "github.event") ||
+			    memmem(f->text, f->len, triggers[k], strlen(triggers[k])))
+				continue;
+			item = review_add(out, REVIEW_CI_LOOSENED, f->path, was->number,
+					  "proposed changes are not checked any more");
+			item->on_base = true;
+			item->excerpt = dup_line(was->text, was->len);
+			break;
+		}
+}
+
 static void match_commands(const struct commands *c, size_t file,
 			   struct review_items *out)
 {
@@ -567,6 +595,8 @@ static void one_file(const struct commands *c, size_t i, const struct expression
 		match_thresholds(f, &x->threshold, &c->diffs[i], out);
 	if (class & FILE_CI)
 		match_commands(c, i, out);
+	if (class & FILE_CI)
+		match_triggers(f, &c->diffs[i], out);
 }
 
 static void compile(regex_t *r, const char *expression, int flags)

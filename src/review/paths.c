@@ -113,3 +113,10 @@ unsigned file_class(const char *path)
 		class |= FILE_CONFIG;
 	return class;
 }
+
+bool file_is_collected(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return any(test_names, slash ? slash + 1 : path);
+}

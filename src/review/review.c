@@ -88,6 +88,17 @@ static bool in_test(const struct sides *s)
 	       (has_tests(&s->pair.old) || has_tests(&s->pair.now));
 }
 
+/* test_a.py became a.py: no runner looks there. */
+static void review_name(const struct review_file *f, const struct sides *s,
+			struct review_items *out)
+{
+	if (f->old_path && f->path && file_is_collected(f->old_path) &&
+	    !file_is_collected(f->path) && has_tests(&s->pair.now))
+		review_add(out, REVIEW_TEST_DISABLED, f->path, 0,
+			   "it was %s: by this name no runner looks for tests",
+			   f->old_path);
+}
+
 /* ---- does the test know what the fix touches? ---- */
 
 static void add_words(const char *text, size_t len, struct strv *words)
@@ -182,6 +193,7 @@ void review_patch(const struct review_patch *patch, struct review_items *out)
 	for (size_t i = 0; i < patch->n; i++) {
 		if (!s[i].pair.now.present)
 			continue;
+		review_name(&patch->files[i], &s[i], out);
 		review_exits(tree_of(&s[i].pair.old), &s[i].pair.now.tree, s[i].path,
 			     s[i].class, out);
 		if (in_test(&s[i]))

@@ -23,11 +23,12 @@ setup() {
 @test "review: what weakens the gate is rejected, with place and reason" {
   printf 'def test_a():\n    assert f(1)\n' >tests/test_a.py
   sed -i 's/pytest/pytest || true/' .github/workflows/ci.yml
-  sed -i 's/cycles: 5/cycles: 1/' exitpath.yaml
+  sed -i 's/cycles: 5/cycles: 1, timeout: 600s/' exitpath.yaml
   run -60 "$EXITPATH_BIN" review --base HEAD --candidate WORKTREE
   [[ "$output" == *"tests/test_a.py:2: \`assert f(1) == 2\` became \`assert f(1)\` [assertion-loosened]"* ]]
   [[ "$output" == *"tests/test_a.py:4 (base): test_b is gone, with 1 assertions [test-deleted]"* ]]
   [[ "$output" == *".github/workflows/ci.yml:2: a command may fail [ci-loosened]"* ]]
+  [[ "$output" == *"exitpath.yaml: lifecycle a: a longer timeout: 600.0 s, was 60.0 s [contract-weakened]"* ]]
   [[ "$output" == *"exitpath.yaml: lifecycle a: fewer cycles: 1, was 5 [contract-weakened]"* ]]
 }
 
