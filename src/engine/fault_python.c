@@ -53,7 +53,8 @@ static bool serves(struct sites *s, const struct run_result *result)
 	else if (!f->planned)
 		fault_end_with(
 			r, OUTCOME_BASELINE_INVALID,
-			xasprintf("without any fault the command does not pass: %s", how),
+			xasprintf("without any fault the command does not pass: %s%s%s",
+				  how, s->said ? ": " : "", s->said ? s->said : ""),
 			"a test that passes shows what a fault changes");
 	else if (!f->npoints && !s->opts->only)
 		fault_end_with(

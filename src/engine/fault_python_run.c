@@ -24,7 +24,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-enum { REPORT_CAP = 64 << 20, TICK_MS = 200 };
+enum { REPORT_CAP = 64 << 20, OUTPUT_CAP = 1 << 20, TICK_MS = 200 };
 
 /* A revision: its views are those of all of its runs. */
 static void open_place(struct sites *s, const struct fault_place *p)
@@ -80,6 +80,7 @@ void sites_close(struct sites *s)
 	free(s->scratch);
 	free(s->adapter);
 	free(s->project);
+	free(s->said);
 	sandbox_release(&s->views);
 	site_report_release(&s->found);
 }
@@ -274,6 +275,21 @@ static int read_reports(const struct site_run *r, struct site_report *ret,
 	return 0;
 }
 
+/* The last line that a run that failed wrote: how it failed. */
+static void take_words(const struct site_run *r, struct sites *s)
+{
+	static const char *const files[] = {"stderr", "stdout"};
+
+	free(TAKE_PTR(s->said));
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !s->said; i++) {
+		CLEANUP_FREE char *path = path_join(r->dir, files[i]);
+		CLEANUP(buf) struct buf text = {0};
+
+		if (read_regular(path, OUTPUT_CAP, &text) == 0)
+			s->said = fault_last_line(&text);
+	}
+}
+
 int site_run_finish(struct site_run *r, const struct run_result *result,
 		    struct site_report *ret, struct err *err)
 {
@@ -283,6 +299,8 @@ int site_run_finish(struct site_run *r, const struct run_result *result,
 	r->s->report->cpu_us += result->cpu_us;
 	if (ret && r->dir && path_exists(r->dir)) {
 		rc = read_reports(r, ret, err);
+		if (!run_result_passed(result))
+			take_words(r, r->s);
 		fault_check_read(r->dir, &ret->fired.checked, &ret->fired.check_status,
 				 &ret->fired.check_said);
 	}

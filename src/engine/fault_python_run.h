@@ -25,6 +25,7 @@ struct sites {
 	uint64_t whole_us; /* of the run that explored */
 	bool here;	   /* no forks: a run for each point */
 	bool first;	   /* some points were explored in first runs of tests */
+	char *said;	   /* the last line of the last run that failed; NULL: none */
 	struct site_report found;
 };
 int sites_open(struct sites *s, struct err *err);
