@@ -198,6 +198,12 @@ def _is_logging(func):
     return name is not None and "log" in name.lower()
 
 
+def _writes_nothing(name, node):
+    """f.write(b""): asks what kind of file it is."""
+    return name == "write" and len(node.args) == 1 and (
+        isinstance(node.args[0], ast.Constant) and not node.args[0].value)
+
+
 class _Transform(ast.NodeTransformer):
     def __init__(self, sites, file, tries, main):
         self._sites, self._file, self._tries = sites, file, tries
@@ -282,7 +288,8 @@ class _Transform(ast.NodeTransformer):
         func = node.func
         name = _last_name(func)
         if not self._inside or (isinstance(func, ast.Name) and name in NEVER) or (
-                isinstance(func, ast.Attribute) and name in QUIET_NAMES) or _is_logging(func):
+                isinstance(func, ast.Attribute) and name in QUIET_NAMES) or (
+                _is_logging(func) or _writes_nothing(name, node)):
             return None, self.generic_visit(node)
         text = _unparse(func)
         function = ".".join(self._names) or "<module>"
