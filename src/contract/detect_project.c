@@ -514,7 +514,12 @@ static void add_lifecycles(struct buf *b, const struct part *parts, size_t n)
 		 "held.\n# suite: ");
 	for (size_t i = 0; i < n; i++)
 		buf_addf(b, "%s%s", i ? " && " : "", command_of(&parts[i]));
-	buf_adds(b, "\n\n# Known leaks: narrow, owned, dated.\n# suppressions:\n"
+	buf_adds(b, "\n\n# Each call of these lifecycles that can fail is made to, once: "
+		    "what is not "
+		    "survived, and\n# is on base, is a defect. See `exitpath fault`.\n# "
+		    "faults: "
+		    "{classes: [memory, file, net, process], time: 60s}\n");
+	buf_adds(b, "\n# Known leaks: narrow, owned, dated.\n# suppressions:\n"
 		    "#   - {match: \"leak:cache_init\", reason: \"one-time "
 		    "cache\", owner: \"@core\", expires: 2030-01-31}\n");
 }

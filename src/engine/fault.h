@@ -59,6 +59,7 @@ struct fault_opts {
 	struct fault_memory *memory; /* of points that are settled; NULL: none */
 	/* Code that a patch changed: points that it leads to come first. NULL: none */
 	const struct rev_ranges *changed;
+	bool inside;	  /* never points of programs outside of the project */
 	unsigned points;  /* at most; 0: all */
 	uint64_t time_ms; /* begin no run after that; 0: no limit */
 	const struct progress *progress;

@@ -101,6 +101,7 @@ void fault_choose(struct explore *x)
 		.call = x->opts->call,
 		.path = x->opts->path,
 		.key = x->opts->key,
+		.inside = x->opts->inside,
 	};
 
 	fault_plan_make(&x->record, &choice, &x->plan);

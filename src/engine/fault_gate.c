@@ -233,6 +233,7 @@ static int run_side(struct session *s, const struct lifecycle *l, enum side side
 		.classes = faults_usable(f->classes),
 		.forever = f->forever,
 		.only = only,
+		.inside = true,
 		.points = only ? 0 : f->points,
 		.time_ms = only ? 0 : f->time_ms,
 		.progress = s->opts->progress,

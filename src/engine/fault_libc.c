@@ -156,6 +156,25 @@ static bool base_serves(struct explore *x, const struct fault_seen *seen)
 	return check_serves(x, seen);
 }
 
+static void nothing_to_fail(struct explore *x)
+{
+	if (x->opts->key)
+		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
+			       xasprintf("the point %016" PRIx64 " was not reached",
+					 x->opts->key),
+			       "points belong to one build of the program");
+	else if (x->plan.outside)
+		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
+			       xstrdup("no program of the project reached a call that "
+				       "could fail"),
+			       "name lifecycles that run what the project builds, "
+			       "dynamically linked: faults: {lifecycles: [NAME]}");
+	else
+		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
+			       xstrdup("no call that could fail was reached"),
+			       "see --classes and --call");
+}
+
 static bool record_serves(struct explore *x)
 {
 	if (!x->record.loaded) {
@@ -168,14 +187,7 @@ static bool record_serves(struct explore *x)
 		return false;
 	}
 	if (!x->plan.n && !x->opts->only) {
-		fault_end_with(x->report, OUTCOME_HARNESS_ERROR,
-			       x->opts->key
-				       ? xasprintf("the point %016" PRIx64
-						   " was not reached",
-						   x->opts->key)
-				       : xstrdup("no call that could fail was reached"),
-			       x->opts->key ? "points belong to one build of the program"
-					    : "see --classes and --call");
+		nothing_to_fail(x);
 		return false;
 	}
 	return true;

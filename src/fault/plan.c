@@ -54,7 +54,7 @@ void fault_plan_make(const struct fault_record *r, const struct fault_choice *c,
 
 		if (!is_chosen(p, c))
 			continue;
-		if (any && !c->key && !is_inside(r, p, c->project))
+		if ((any || c->inside) && !c->key && !is_inside(r, p, c->project))
 			ret->outside++;
 		else
 			ret->points[ret->n++] = p;

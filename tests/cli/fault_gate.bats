@@ -114,6 +114,10 @@ YAML
 
 @test "fault: flags and contracts that cannot be" {
   two swallowed '' ''
+  contract 'faults: {lifecycles: [other]}' # no program of the project
+  run --separate-stderr "$EXITPATH_BIN" gate --quiet --json --base base --candidate candidate
+  ended 50 'other on the candidate: no (call|program of the project)'
+  rm -r .git/exitpath
   contract 'faults: {layer: fortran}'
   fails_with 2 "$EXITPATH_BIN" fault --base base
   [[ "$output" == *"there is no layer \`fortran\`"*"layers are: libc"* ]]
