@@ -142,3 +142,12 @@ EOF
   [ "$status" -eq 50 ]
   [[ "$output" == *"no node program ran"* ]]
 }
+
+@test "node: auto picks it beside the ledger, and asks for no heap" {
+  project && node_test server && revisions 'async () => {}'
+  run --separate-stderr "$EXITPATH_BIN" leak --isolation none --base base --candidate candidate \
+    --warmup 0 --cycles 1 --quiet --json -- node --test
+  ended 20 '"detector": *"node"' '"detector": *"ledger"'
+  [[ "$output" != *"watched the heap"* ]]
+  [[ "$output" != *'"detector": "valgrind"'* ]]
+}
