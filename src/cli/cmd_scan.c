@@ -6,14 +6,17 @@
 #include "engine/scan.h"
 #include "report/scan.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const char *rule, *explain;
+static const char *rule, *explain, *diff;
 static bool notes;
 static int jobs;
 
 static const struct option_row rows[] = {
 	{"rule", "ID", "only this rule", OPTION_TEXT, &rule, 0, 0},
+	{"diff", "REV", "only what the working tree adds to that revision", OPTION_TEXT,
+	 &diff, 0, 0},
 	{"explain", "ID", "what a rule is about; all: the list", OPTION_TEXT, &explain, 0,
 	 0},
 	{"notes", NULL, "show notes, too: in tests, in main()", OPTION_FLAG, &notes, 0,
@@ -39,11 +42,13 @@ static char *as_json(const struct scan_report *r)
 	return json_pretty(j);
 }
 
-static char *as_text(const struct scan_report *r)
+static char *as_format(const struct scan_report *r, const struct scan_format *format)
 {
 	struct buf out = {0};
 
-	report_scan_text(&r->findings, &out);
+	format->write(&r->findings, &r->rules, &out);
+	if (format != &scan_text)
+		return buf_detach(&out);
 	buf_addf(&out, "scan: %s, %zu findings in %zu files\n", outcome_name(r->outcome),
 		 r->findings.n, r->files);
 	if (r->ignored)
@@ -51,6 +56,13 @@ static char *as_text(const struct scan_report *r)
 	if (r->notes)
 		buf_addf(&out, "  %zu notes were left out: --notes\n", r->notes);
 	return buf_detach(&out);
+}
+
+/* What was not looked at is said whatever the format. */
+static void tell_skipped(const struct scan_report *r)
+{
+	for (size_t i = 0; i < r->skipped.n && !common.json; i++)
+		fprintf(stderr, "exitpath: not looked at: %s\n", r->skipped.v[i]);
 }
 
 static void add_examples(struct buf *out, const char *title, const struct rule_example *e,
@@ -120,6 +132,7 @@ static int run(char **argv)
 	CLEANUP(strv) struct strv paths = {0};
 	struct scan_opts opts = {.paths = &paths};
 	CLEANUP(scan_report) struct scan_report report = {0};
+	const struct scan_format *format;
 	CLEANUP_FREE char *text = NULL;
 	struct err err = {0};
 	char **rest;
@@ -130,11 +143,20 @@ static int run(char **argv)
 	if (explain)
 		return explain_rules();
 	opts.rule = rule;
+	opts.diff = diff;
+	opts.store = common.store;
 	opts.severity = notes ? SCAN_NOTE : SCAN_WARNING;
 	opts.jobs = (unsigned)jobs;
+	format = scan_format_find(common.format ? common.format : "text");
+	if (!format) {
+		err_set(&err, ERR_USAGE, "there is no format \"%s\"", common.format);
+		err_hint(&err, "text, sarif, github, rdjsonl, gitlab; --json");
+		return command_fail(&err);
+	}
 	if (engine_scan(&opts, &report, &err) < 0)
 		return command_fail(&err);
-	text = common.json ? as_json(&report) : as_text(&report);
+	tell_skipped(&report);
+	text = common.json ? as_json(&report) : as_format(&report, format);
 	status = command_print(text);
 	return status ? status : outcome_exit_code(report.outcome);
 }

@@ -3,6 +3,8 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "contract/rules.h"
+#include "engine/scan_parts.h"
+#include "engine/sources.h"
 #include "scan/scan.h"
 #include "source/source.h"
 
@@ -43,8 +45,7 @@ static void scan_one(void *ctx, unsigned worker, size_t index,
 	scan_file(s->rules, t, path, &w->findings, &w->ignored);
 }
 
-static void collect(struct scanning *s, const struct scan_opts *opts,
-		    struct scan_report *ret)
+static void collect(struct scanning *s, struct scan_report *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(s->workers); i++) {
 		struct worker *w = &s->workers[i];
@@ -52,21 +53,36 @@ static void collect(struct scanning *s, const struct scan_opts *opts,
 		ret->files += w->files;
 		ret->lines += w->lines;
 		ret->ignored += w->ignored;
-		for (size_t j = 0; j < w->findings.n; j++) {
-			struct scan_finding *f = &w->findings.v[j];
-			bool low = f->severity < opts->severity;
-
-			ret->notes += low;
-			if (low || (opts->rule && strcmp(opts->rule, f->rule) != 0))
-				scan_finding_release(f);
-			else
-				*scan_findings_add(&ret->findings) = *f;
-		}
+		for (size_t j = 0; j < w->findings.n; j++)
+			*scan_findings_add(&ret->findings) = w->findings.v[j];
 		free(w->findings.v);
 		strv_copy(&ret->skipped, w->skipped.v);
 		strv_release(&w->skipped);
 	}
-	scan_findings_sort(&ret->findings);
+}
+
+/* Sorts, and leaves those that were asked for. */
+static void choose(const struct scan_opts *opts, struct scan_report *ret)
+{
+	struct scan_findings *all = &ret->findings;
+	size_t n = 0;
+
+	scan_findings_sort(all);
+	for (size_t i = 0; i < all->n; i++) {
+		struct scan_finding *f = &all->v[i];
+		bool low = f->severity < opts->severity;
+
+		if (opts->rule && strcmp(opts->rule, f->rule) != 0) {
+			scan_finding_release(f);
+			continue;
+		}
+		ret->notes += low;
+		if (low)
+			scan_finding_release(f);
+		else
+			all->v[n++] = *f;
+	}
+	all->n = n;
 }
 
 int engine_scan_rules(struct scan_rules *ret, struct err *err)
@@ -84,33 +100,50 @@ static int check_rule(const struct scan_opts *opts, const struct scan_rules *rul
 	return -1;
 }
 
-int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err)
+static int scan_all(const struct scan_set *set, const struct scan_opts *opts,
+		    struct scan_report *ret, struct err *err)
 {
 	CLEANUP(source_files) struct source_files files = {0};
-	struct scanning s = {.files = &files};
+	struct scanning s = {.files = &files, .rules = set};
+
+	if (engine_sources(opts->paths, &files, err) < 0)
+		return -1;
+	if (!files.n) {
+		err_set(err, ERR_USAGE, "no file of a known language");
+		err_hint(err, "C, C++, Python, Go, JavaScript, TypeScript, Java and Rust "
+			      "are known by their extensions");
+		return -1;
+	}
+	source_each(&files, opts->jobs, NULL, scan_one, &s);
+	ret->generated = files.generated;
+	ret->vendored = files.vendored;
+	collect(&s, ret);
+	return 0;
+}
+
+int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err)
+{
 	struct scan_set *set;
+	int rc;
 
 	*ret = (struct scan_report){0};
 	if (engine_scan_rules(&ret->rules, err) < 0 ||
 	    check_rule(opts, &ret->rules, err) < 0)
 		return -1;
-	for (size_t i = 0; i < opts->paths->n; i++)
-		if (source_files_walk(&files, opts->paths->v[i], err) < 0)
-			return -1;
-	if (!opts->paths->n && source_files_walk(&files, ".", err) < 0)
-		return -1;
-	source_files_sort(&files);
-	if (!files.n)
-		return err_set(err, ERR_USAGE, "no file of a known language");
 	set = scan_set_new(&ret->rules, err);
 	if (!set)
 		return -1;
-	s.rules = set;
-	source_each(&files, opts->jobs, NULL, scan_one, &s);
+	if (opts->diff) {
+		struct scan_diff d = {.set = set};
+
+		rc = scan_diff(&d, opts, ret, err);
+	} else {
+		rc = scan_all(set, opts, ret, err);
+	}
 	scan_set_free(set);
-	ret->generated = files.generated;
-	ret->vendored = files.vendored;
-	collect(&s, opts, ret);
+	if (rc < 0)
+		return -1;
+	choose(opts, ret);
 	ret->outcome = ret->findings.n ? OUTCOME_DEFECT : OUTCOME_CLEAN;
 	return 0;
 }

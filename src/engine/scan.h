@@ -12,8 +12,10 @@
 
 /* Nothing is owned. */
 struct scan_opts {
-	const struct strv *paths;    /* none: the working directory */
-	const char *rule;	     /* only this one; NULL: all */
+	const struct strv *paths; /* none: the working directory */
+	const char *rule;	  /* only this one; NULL: all */
+	const char *diff;  /* a revision: what the working tree adds to it; or NULL */
+	const char *store; /* for diff; NULL: beside the repository */
 	enum scan_severity severity; /* at least */
 	unsigned jobs;		     /* 0: one per processor */
 };

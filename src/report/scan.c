@@ -1,6 +1,9 @@
 #include "report/scan.h"
 
+#include "base/hash.h"
 #include "report/escape.h"
+
+#include <string.h>
 
 static void add_text(const struct scan_finding *f, struct buf *out)
 {
@@ -20,8 +23,10 @@ static void add_text(const struct scan_finding *f, struct buf *out)
 	}
 }
 
-void report_scan_text(const struct scan_findings *f, struct buf *out)
+static void write_text(const struct scan_findings *f, const struct scan_rules *rules,
+		       struct buf *out)
 {
+	(void)rules;
 	for (size_t i = 0; i < f->n; i++) {
 		add_text(&f->v[i], out);
 		buf_addc(out, '\n');
@@ -61,4 +66,51 @@ json_t *report_scan_json(const struct scan_findings *f)
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(all, finding_json(&f->v[i]));
 	return all;
+}
+
+const struct scan_format scan_text = {"text", "for people: place, way, excerpt",
+				      write_text};
+
+const struct scan_format *const scan_formats[] = {
+	&scan_text, &scan_sarif, &scan_github, &scan_rdjsonl, &scan_gitlab, NULL};
+
+const struct scan_format *scan_format_find(const char *name)
+{
+	for (size_t i = 0; scan_formats[i]; i++)
+		if (!strcmp(scan_formats[i]->name, name))
+			return scan_formats[i];
+	return NULL;
+}
+
+/* ---- fingerprints ---- */
+
+static bool is_alike(const struct scan_finding *a, const struct scan_finding *b)
+{
+	return !strcmp(a->rule, b->rule) && !strcmp(a->path, b->path) &&
+	       !strcmp(a->excerpt ? a->excerpt : "", b->excerpt ? b->excerpt : "") &&
+	       !strcmp(a->function ? a->function : "", b->function ? b->function : "");
+}
+
+unsigned report_scan_nth(const struct scan_findings *f, size_t i)
+{
+	unsigned n = 1;
+
+	for (size_t j = i; j-- > 0 && !strcmp(f->v[j].path, f->v[i].path);)
+		n += is_alike(&f->v[j], &f->v[i]);
+	return n;
+}
+
+void report_scan_fingerprint(const struct scan_finding *f, unsigned nth, char ret[17])
+{
+	struct sha256 *h = sha256_new();
+	char hex[SHA256_HEX];
+
+	sha256_add_field(h, f->rule);
+	sha256_add_field(h, f->path);
+	sha256_add_field(h, f->function ? f->function : "");
+	sha256_add_field(h, f->excerpt ? f->excerpt : "");
+	sha256_add(h, &nth, sizeof(nth));
+	sha256_finish(h, hex);
+	memcpy(ret, hex, 16);
+	ret[16] = '\0';
 }

@@ -157,3 +157,86 @@ EOF
   [ "$status" -eq 20 ]
   [[ "$output" == *"a.py:3:5: "*"[release-not-protected]"*"2  acquired: lock.acquire()"*"3  may raise: work()"*"4  not reached: lock.release()"* ]]
 }
+
+lock_bug() { # FILE [TEXT]: a lock that stays held, TEXT behind the work
+  printf 'def f(lock):\n    lock.acquire()\n    work()%s\n    lock.release()\n' "${2:-}" >"$1"
+}
+
+@test "scan: a finding is ignored with a reason, and only then" {
+  lock_bug a.py '  # exitpath: ignore[release-not-protected] work() cannot raise'
+  run "$EXITPATH_BIN" scan a.py
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"1 were ignored"* ]]
+  lock_bug a.py '  # exitpath: ignore[release-not-protected]'
+  run "$EXITPATH_BIN" scan --json a.py
+  [ "$(jq -r '.findings[].rule' <<<"$output")" = ignore-without-reason ]
+  lock_bug a.py '  # exitpath: ignore[early-exit] another rule'
+  run "$EXITPATH_BIN" scan --json a.py
+  [ "$(jq -r '.findings[].rule' <<<"$output")" = release-not-protected ]
+}
+
+@test "scan: --diff says what the working tree adds" {
+  make_repo
+  lock_bug old.py
+  git add . && git commit -qm base
+  run "$EXITPATH_BIN" scan --diff HEAD
+  [ "$status" -eq 0 ]
+  lock_bug new.py
+  printf '\n\n' | cat - old.py >moved.py && mv moved.py old.py
+  run "$EXITPATH_BIN" scan --json --diff HEAD
+  [ "$status" -eq 20 ]
+  [ "$(jq -r '.findings[].path' <<<"$output")" = new.py ]
+  [ "$(git status --short | tr '\n' ' ')" = " M old.py ?? new.py " ]
+  run "$EXITPATH_BIN" scan --diff nowhere
+  [ "$status" -eq 2 ]
+}
+
+@test "scan: rules of a project, and what is wrong with one" {
+  lock_bug a.py
+  mkdir -p .exitpath/rules
+  cat >.exitpath/rules/no-work.yaml <<'YAML'
+id: no-work
+shape: K
+languages: [python]
+query: |
+  (call function: (identifier) @name (#eq? @name "work")) @here
+message: "`{name}` is not called here"
+explain: We do not work.
+fix: Rest.
+bad: [{language: python, code: "work()"}]
+good: [{language: python, code: "rest()"}]
+YAML
+  run "$EXITPATH_BIN" scan --json --rule no-work a.py
+  [ "$(jq -r '.findings[] | "\(.line) \(.message)"' <<<"$output")" = '3 `work` is not called here' ]
+  run "$EXITPATH_BIN" scan --explain no-work
+  [[ "$output" == "no-work (K: "*"We do not work."*"repair: Rest."* ]]
+  sed -i 's/(call /(cal /' .exitpath/rules/no-work.yaml
+  run "$EXITPATH_BIN" scan a.py
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"no-work.yaml:"*": query for python: "* ]]
+  run "$EXITPATH_BIN" scan --rule nothing a.py
+  [ "$status" -eq 2 ]
+}
+
+@test "scan: SARIF has what GitHub asks for; annotations, reviewdog and GitLab" {
+  mkdir 'a b'
+  lock_bug 'a b/x,y.py'
+  run "$EXITPATH_BIN" scan --format sarif .
+  [ "$status" -eq 20 ]
+  jq -e '.version == "2.1.0" and (.runs | length) == 1' <<<"$output"
+  jq -e '.runs[0] | .automationDetails.id and (.tool.driver.rules | all(.id and .shortDescription.text
+    and .fullDescription.text and .help.text))' <<<"$output"
+  jq -e '.runs[0].results | length == 1 and all((.locations[0].physicalLocation.region | .startLine and
+    .startColumn and .endLine and .endColumn) and .partialFingerprints.primaryLocationLineHash and
+    .codeFlows[0].threadFlows[0].locations[0].location.message.text)' <<<"$output"
+  jq -e '.runs[0] | .tool.driver.rules[.results[0].ruleIndex].id == .results[0].ruleId' <<<"$output"
+  [ "$(jq -r '.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri' <<<"$output")" = "a%20b/x%2Cy.py" ]
+  run "$EXITPATH_BIN" scan --format github .
+  [[ "$output" == "::warning file="*"a b/x%2Cy.py,line=3,"*",title=release-not-protected::when this raises, "*"%0A2  acquired"* ]]
+  run "$EXITPATH_BIN" scan --format rdjsonl .
+  jq -e '.location.range.start.line == 3 and .severity == "WARNING"' <<<"$output"
+  run "$EXITPATH_BIN" scan --format gitlab .
+  jq -e '.[0] | .check_name == "release-not-protected" and (.fingerprint | length) == 16 and .location.lines.begin == 3' <<<"$output"
+  run "$EXITPATH_BIN" scan --format morse .
+  [ "$status" -eq 2 ]
+}
