@@ -24,6 +24,7 @@ struct process {
 	pid_t pid;
 	struct heap_report report;
 	const char *wrong; /* NULL: the record can be read */
+	bool usable;	   /* a whole report that can be trusted */
 };
 
 struct collection {
@@ -102,10 +103,16 @@ static bool is_root(const struct collection *c, const struct process *p)
 	return true;
 }
 
+/* Of what else runs, a shell's tools and what it kills, nothing depends on a report. */
+static bool matters(const struct collection *c, const struct process *p)
+{
+	return is_ours(c, p) || is_root(c, p);
+}
+
 static void note_unobserved(struct collection *c, const struct process *p,
 			    const char *why)
 {
-	if (!is_ours(c, p) && !is_root(c, p))
+	if (!matters(c, p))
 		return;
 	probe_note(c->probe,
 		   xasprintf("the heap of %s was not seen: %s", name_of(p), why));
@@ -120,46 +127,52 @@ static void judge_running(struct collection *c, const struct process *p)
 	const struct run_result *r = c->result;
 	CLEANUP_FREE char *how = run_result_describe(r);
 
-	if (is_forked(p)) {
+	if (is_forked(p))
 		c->unfinished++;
-	} else if (!is_ours(c, p) && !is_root(c, p)) {
-		return; /* a shell's `kill`, a server of the system that is stopped */
-	} else if (r->end != RUN_EXITED || r->status > SIGNAL_STATUS || r->left_behind) {
+	else if (!matters(c, p))
+		probe_note(c->probe, xasprintf("%s made no report: it was killed, or "
+					       "still ran when the command ended",
+					       name_of(p)));
+	else if (r->end != RUN_EXITED || r->status > SIGNAL_STATUS || r->left_behind)
 		probe_worsen(c->probe, PROBE_INTERRUPTED,
 			     xasprintf("%s (pid %d) made no report: it was killed, or "
 				       "still ran when the command ended (%s)",
 				       name_of(p), p->pid, how));
-	} else {
+	else
 		probe_worsen(
 			c->probe, PROBE_FORCED_EXIT,
 			xasprintf("forced exit: %s (pid %d) left through quick_exit(), "
 				  "was killed, or cannot write its record (%s)",
 				  name_of(p), p->pid, how));
-	}
 }
 
-static void judge_whole(struct collection *c, const struct process *p)
+/* Why a report that is whole cannot be trusted; NULL: it can. The caller frees. */
+static char *doubt(const struct heap_header *h)
+{
+	if (h->flags & HEAP_UNSCANNED)
+		return xstrdup("its memory could not be looked through, or is too large");
+	if (!h->canary_lost || !h->canary_held)
+		return xstrdup("what was planted is not in its report as it is");
+	if (h->lost_blocks || h->lost_stacks)
+		return xasprintf("%" PRIu64 " allocations and %" PRIu64
+				 " stacks found no room in the ledger",
+				 h->lost_blocks, h->lost_stacks);
+	return NULL;
+}
+
+static void judge_whole(struct collection *c, struct process *p)
 {
 	const struct heap_header *h = &p->report.header;
+	CLEANUP_FREE char *why = doubt(h);
 
-	if (h->flags & HEAP_UNSCANNED)
+	p->usable = !why;
+	if (why && !matters(c, p))
+		probe_note(c->probe,
+			   xasprintf("the heap of %s was not seen: %s", name_of(p), why));
+	else if (why)
 		probe_worsen(c->probe, PROBE_SILENT,
-			     xasprintf("%s (pid %d): its memory could not be looked "
-				       "through, or is too large",
-				       name_of(p), p->pid));
-	else if (!h->canary_lost || !h->canary_held)
-		probe_worsen(c->probe, PROBE_SILENT,
-			     xasprintf("%s (pid %d): what was planted is not in its "
-				       "report as it is",
-				       name_of(p), p->pid));
-	else if (h->lost_blocks || h->lost_stacks)
-		probe_worsen(c->probe, PROBE_SILENT,
-			     xasprintf("%s (pid %d): %" PRIu64 " allocations and %" PRIu64
-				       " stacks found no room in the ledger",
-				       name_of(p), p->pid, h->lost_blocks,
-				       h->lost_stacks));
-	/* A shell leaves like that. What matters is whether the project's handlers ran.
-	 */
+			     xasprintf("%s (pid %d): %s", name_of(p), p->pid, why));
+	/* A shell leaves like that. What counts is whether the project's handlers ran. */
 	else if (h->flags & HEAP_FORCED && is_ours(c, p) && !is_forked(p))
 		probe_worsen(c->probe, PROBE_FORCED_EXIT,
 			     xasprintf("forced exit: %s (pid %d) left through _exit()",
@@ -168,7 +181,7 @@ static void judge_whole(struct collection *c, const struct process *p)
 	c->ours += is_ours(c, p);
 }
 
-static void judge_process(struct collection *c, const struct process *p)
+static void judge_process(struct collection *c, struct process *p)
 {
 	const struct heap_header *h = &p->report.header;
 
@@ -348,7 +361,7 @@ static void collect_leaks(struct collection *c)
 			CLEANUP(probe) struct probe one = {0};
 			const struct process *p = &c->v[i];
 
-			if (!is_whole(p) || is_forked(p) != forked)
+			if (!p->usable || is_forked(p) != forked)
 				continue;
 			leaks_of_process(c, p, forked ? &one : c->probe);
 			probe_take_most(c->probe, &one);

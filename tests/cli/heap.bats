@@ -186,6 +186,15 @@ EOC
   ended 50 'no record of the heap library'
 }
 
+@test "heap: what a shell starts and kills is noted, and no more" {
+  make_repo
+  cp "$EXITPATH_ROOT/tests/programs/leak_heap.c" "$EXITPATH_ROOT/tests/programs/trap.h" .
+  echo 'mkdir -p build && gcc -g -O1 $(cat flags) -o build/t leak_heap.c' >build.sh
+  printf 'sleep 100 &\nsleep 0.2\nkill -9 $!\nwait\n./build/t\n' >run.sh
+  two_commits
+  COMMAND='sh run.sh' gate 20 leak_here 'sleep made no report'
+}
+
 @test "heap: in auto, it takes the place of valgrind" {
   trap_case_auto() {
     make_trap leak_heap
