@@ -21,13 +21,25 @@ static void keep_tail(char *to, size_t size, const char *path)
 	memcpy(to, from, strlen(from) + 1);
 }
 
+/* Asked for once: a stack has many frames of the program. */
+static const char *own_path(void)
+{
+	static char exe[4096];
+
+	if (!*exe) {
+		long n = syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe",
+				 exe, sizeof(exe) - 1);
+
+		exe[n > 0 ? n : 0] = '\0';
+	}
+	return exe;
+}
+
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct search *s = arg;
 	uintptr_t offset = s->address - info->dlpi_addr;
 	int inside = 0;
-	char exe[4096];
-	long n;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum && !inside; i++) {
@@ -43,10 +55,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 		keep_tail(s->path, s->size, info->dlpi_name);
 		return 1;
 	}
-	n = syscall(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", exe,
-		    sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	keep_tail(s->path, s->size, exe);
+	keep_tail(s->path, s->size, own_path());
 	return 1;
 }
 

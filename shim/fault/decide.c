@@ -42,6 +42,7 @@ static struct fault_map *map;
 static uint64_t reached;	/* occurrences of map->key in this process */
 static int failing;		/* FAULT_FOREVER has begun in this process */
 static struct fault_trial *own; /* of a forked child */
+static uint32_t own_call;	/* … and the call that failed */
 static __thread int busy;
 __thread int fault_within;
 
@@ -212,7 +213,7 @@ static void fill(struct fault_point *p, uint32_t call, uint32_t variant,
 	p->call = call;
 	p->variant = (uint16_t)variant;
 	p->pid = (int32_t)syscall(SYS_getpid);
-	p->flags = fault_unsafe() |
+	p->flags = fault_unsafe(0) |
 		   (must_be_reported[call] && is_written(s) ? FAULT_WRITTEN : 0u);
 	for (uint32_t i = 0; i < n; i++) {
 		char path[FAULT_PATH];
@@ -374,7 +375,7 @@ static int take_turn(uint32_t variant)
 }
 
 /* The first time that a key is reached decides about it, in whichever process. */
-static int explore(struct fault_trial *t, uint32_t variant)
+static int explore(struct fault_trial *t, uint32_t call, uint32_t variant)
 {
 	uint32_t none = TRIAL_NOT_REACHED, unsafe;
 
@@ -383,7 +384,7 @@ static int explore(struct fault_trial *t, uint32_t variant)
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return 0;
 	t->reached = 1;
-	unsafe = fault_unsafe();
+	unsafe = fault_unsafe(1);
 	if (unsafe) {
 		t->why = unsafe;
 		t->state = TRIAL_UNSAFE;
@@ -392,6 +393,7 @@ static int explore(struct fault_trial *t, uint32_t variant)
 	if (!fault_fork(t))
 		return 0;
 	own = t;
+	own_call = call;
 	failing = map->forever && variant == FAULT_FAIL;
 	return 1;
 }
@@ -405,10 +407,10 @@ static void count_reached(const struct slot *slot, uint32_t v)
 		own->reached++;
 }
 
-static int is_turn(const struct slot *slot, uint32_t v)
+static int is_turn(const struct slot *slot, uint32_t call, uint32_t v)
 {
 	if (slot->trial[v])
-		return explore(&map->trials[slot->trial[v] - 1], v);
+		return explore(&map->trials[slot->trial[v] - 1], call, v);
 	return map->mode != FAULT_RECORD && (slot->asked >> v & 1) && take_turn(v);
 }
 
@@ -432,7 +434,7 @@ static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 		return FAULT_FAIL;
 	}
 	for (uint32_t v = 0; v < FAULT_VARIANTS; v++)
-		if ((v != FAULT_SHORT || s->partly) && is_turn(slot, v))
+		if ((v != FAULT_SHORT || s->partly) && is_turn(slot, call, v))
 			return (int)v;
 	return -1;
 }
@@ -451,9 +453,17 @@ static int error_of(uint32_t call, int variant)
 	}
 }
 
+/* A forked child has failed. That the call is repeated matters where it must be reported:
+ * all else is let through unseen. */
+static int is_over(uint32_t call)
+{
+	return own && !failing && (call != own_call || !must_be_reported[call]);
+}
+
 static int wanted(uint32_t call)
 {
-	return !busy && !fault_within && map && (map->classes >> classes[call] & 1) &&
+	return !is_over(call) && !busy && !fault_within && map &&
+	       (map->classes >> classes[call] & 1) &&
 	       (map->call == UINT32_MAX || map->call == call);
 }
 

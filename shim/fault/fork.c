@@ -195,7 +195,7 @@ static uint32_t unsafe_memory(void)
 	return found;
 }
 
-uint32_t fault_unsafe(void)
+uint32_t fault_unsafe(int whole)
 {
 	uint32_t flags = is_root ? 0 : FAULT_DESCENDANT;
 
@@ -204,7 +204,10 @@ uint32_t fault_unsafe(void)
 	flags |= unsafe_threads() | unsafe_children();
 	if (flags)
 		return flags;
-	flags = unsafe_timers() | unsafe_memory() | fault_unsafe_fds(&outputs);
+	flags = fault_unsafe_fds(&outputs);
+	if (flags || !whole)
+		return flags;
+	flags = unsafe_timers() | unsafe_memory();
 	if (!flags && (!*map->scratch || fault_scratch_count(map->scratch) == UINT32_MAX))
 		flags = FAULT_SCRATCH;
 	return flags;

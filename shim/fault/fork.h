@@ -13,8 +13,9 @@ enum { FORK_PATH = PATH_MAX };
 
 /* At the start of a process. path: of the map. */
 void fault_fork_init(struct fault_map *map, const char *path);
-/* enum fault_flags: what stands against a fork here and now. */
-uint32_t fault_unsafe(void);
+/* enum fault_flags: what stands against a fork here and now; whole 0: as far as is
+ * quickly said. */
+uint32_t fault_unsafe(int whole);
 /* 1: this is the child, which fails; 0: go on. */
 int fault_fork(struct fault_trial *t);
 

@@ -1,0 +1,126 @@
+"""Faults: all distinct single failures of a real program, sqlite3's shell, in processor time.
+
+Against running it again for every N (the N-th malloc fails, by a library of a page below), and per point
+against `strace -e inject` and libfiu, where they can do the same: fail one call of one run.
+"""
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+ROWS = int(os.environ.get("FAULT_ROWS", "200000"))
+SAMPLE = int(os.environ.get("FAULT_SAMPLE", "20"))
+
+NTH = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+void *__libc_malloc(size_t n);
+static long nth = -1, count;
+__attribute__((constructor)) static void init(void)
+{
+	nth = getenv("NTH") ? atol(getenv("NTH")) : 0;
+}
+void *malloc(size_t n)
+{
+	if (++count == nth) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __libc_malloc(n);
+}
+"""
+
+
+def cpu(command, env=None, cwd=None):
+    """Seconds of the processor, of the command and all that it waits for; and its output."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def write_script(path, rows):
+    with open(path, "w", encoding="ascii") as f:
+        f.write("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, n INTEGER);\nBEGIN;\n")
+        for i in range(rows):
+            f.write(f"INSERT INTO t (name, n) VALUES ('name {i}', {i * 7 % 1000});\n")
+        f.write("COMMIT;\nSELECT count(*), sum(n) FROM t;\n")
+
+
+def shell(script):
+    return ["sh", "-c", f"exec sqlite3 :memory: <{script}"]
+
+
+def explore(exitpath, directory, *options):
+    took, out = cpu([exitpath, "fault", "--quiet", "--json", *options, "--", *shell("script.sql")], cwd=directory)
+    report = json.loads(out)
+    if not report["explored"]:
+        sys.exit(f"bench: fault: {report}")
+    return took, report
+
+
+def every_nth(library, directory, calls):
+    """The mean cost of a run whose N-th malloc fails, for a sample of all N."""
+    took = 0.0
+    for i in range(SAMPLE):
+        env = {**os.environ, "LD_PRELOAD": library, "NTH": str(1 + i * calls // SAMPLE)}
+        took += cpu(shell("script.sql"), env, directory)[0]
+    return took / SAMPLE
+
+
+def same_verdicts(exitpath, directory, points):
+    def verdicts(report):
+        return sorted((f["key"], f["defect"]) for f in report["findings"])
+
+    _, forked = explore(exitpath, directory, "--points", str(points))
+    alone_s, alone = explore(exitpath, directory, "--points", str(points), "--no-fork")
+    return forked, alone, verdicts(forked) == verdicts(alone), alone_s / max(alone["explored"], 1)
+
+
+def peers(directory, per_point):
+    for tool, what, command in (
+            ("strace", "strace -e inject, a read", ["strace", "-f", "-o", "/dev/null", "-e", "trace=read", "-e",
+                                                    "inject=read:error=EIO:when=3", *shell("script.sql")]),
+            ("fiu-run", "libfiu, the first malloc (it knows no N-th)",
+             ["fiu-run", "-x", "-f", "", "-c", "enable name=libc/mm/malloc,onetime", *shell("script.sql")])):
+        if not shutil.which(tool):
+            print(f"  {tool} is not installed")
+            continue
+        took = min(cpu(command, cwd=directory)[0] for _ in range(3))
+        print(f"  a point by {what}: {took * 1e3:.1f} ms of CPU, {per_point * 1e3:.1f} ms here")
+
+
+def bench(exitpath, work, row):
+    if not shutil.which("sqlite3"):
+        print("fault: sqlite3 is not installed")
+        return
+    directory = f"{work}/fault"
+    os.mkdir(directory)
+    subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+    with open(f"{directory}/nth.c", "w", encoding="ascii") as f:
+        f.write(NTH)
+    library = f"{directory}/nth.so"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, f"{directory}/nth.c"], check=True)
+    script = f"{directory}/script.sql"
+
+    write_script(script, ROWS)
+    took, report = explore(exitpath, directory, "--classes", "memory")
+    print(f"fault: sqlite3, {ROWS} rows: {report['calls']} calls of the class memory, {report['points']} distinct stacks,"
+          f" {report['forked']} in forks, {report['rerun']} by runs of their own, {took:.1f} s of CPU")
+    each = every_nth(library, directory, report["calls"])
+    print(f"  every N: {each * 1e3:.0f} ms of CPU a run in a sample of {SAMPLE},"
+          f" {each * report['calls']:.0f} s extrapolated")
+    row("fault: all distinct single faults against every N (extrapolated)",
+        f"1/{each * report['calls'] / took:.0f}", "1/50")
+
+    write_script(script, 50)
+    forked, alone, same, each_alone = same_verdicts(exitpath, directory, 500)
+    took = forked["cpu_ms"] / 1e3
+    row(f"fault: verdicts of forks and runs, {forked['explored']} points, {forked['forked']} in forks",
+        "same" if same else "DIFFER", "same")
+    row("fault: forks against a run for each of those points, CPU", f"{took / (alone['cpu_ms'] / 1e3):.2f}", "< 1")
+    peers(directory, took / forked["explored"])
+    print(f"  a point by a run of its own here: {each_alone * 1e3:.1f} ms")
