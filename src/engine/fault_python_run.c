@@ -247,6 +247,12 @@ int site_run_prepare(struct site_run *r, struct sites *s, const struct site_ask 
 	spec->cwd = xstrdup(s->cwd);
 	if (s->opts->place)
 		spec->limits = s->opts->place->limits;
+	/* Of one run of the tests; here they run for each point. */
+	if (!a->check) {
+		spec->limits.cpu_ms = 0;
+		spec->limits.disk = 0;
+		spec->limits.output = 0;
+	}
 	spec->dir = xstrdup(r->dir);
 	spec->timeout_ms = a->timeout_ms;
 	if (a->check)

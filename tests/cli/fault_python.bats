@@ -595,3 +595,88 @@ PY
   run --separate-stderr "$EXITPATH_BIN" fault --quiet --base base --candidate HEAD -- $pytest
   ended 20 'Connection.execute' 'save '
 }
+
+@test "fault python: coroutines, tasks, asynchronous managers" {
+  cat >app.py <<'PY'
+import asyncio, contextlib, os
+
+class Conn:
+    def __init__(self): self.r, self.w = os.pipe()
+    async def commit(self): await asyncio.sleep(0)
+    async def aclose(self):
+        os.close(self.r); os.close(self.w)
+
+async def swallow(path):
+    async def job():
+        f = open(path, "w")
+        try:
+            f.write("x")
+        finally:
+            f.close()
+    t = asyncio.create_task(job())
+    try:
+        await t
+    except OSError:
+        pass
+
+async def forgotten(path):
+    async def job():
+        with open(path, "w") as f:
+            f.write("x")
+    res = await asyncio.gather(job(), return_exceptions=True)
+
+async def told(path):
+    async def job():
+        with open(path, "w") as f:
+            f.write("x")
+    await asyncio.gather(job())
+
+async def leak(step):
+    c = Conn()
+    await step.go()
+    await c.aclose()
+
+@contextlib.asynccontextmanager
+async def conn():
+    c = Conn()
+    try:
+        yield c
+    finally:
+        await c.aclose()
+
+async def noleak(step):
+    async with conn() as c:
+        await step.go()
+
+class Lines:
+    def __init__(self, n): self.n = n
+    def __aiter__(self): return self
+    async def __anext__(self):
+        if not self.n: raise StopAsyncIteration
+        self.n -= 1
+        return self.n
+async def loop():
+    return [x async for x in Lines(3)]
+PY
+  cat >test_app.py <<'PY'
+import asyncio, os, unittest, app
+class Step:
+    async def go(self): await asyncio.sleep(0)
+P = os.path.join(os.environ["TMPDIR"], "x")
+class A(unittest.IsolatedAsyncioTestCase):
+    async def test_swallow(self): await app.swallow(P)
+    async def test_forgotten(self): await app.forgotten(P)
+    async def test_told(self): await app.told(P)
+    async def test_leak(self): await app.leak(Step())
+    async def test_noleak(self): await app.noleak(Step())
+    async def test_loop(self): self.assertEqual(await app.loop(), [2,1,0])
+PY
+  fault 20 -- python3 -m unittest -q test_app
+  is_found <<'EOT'
+held Step.go leak
+held os.close Conn.aclose
+swallowed TextIOWrapper.close swallow.job
+swallowed TextIOWrapper.write forgotten.job
+swallowed TextIOWrapper.write swallow.job
+EOT
+}
