@@ -50,13 +50,20 @@ void add_fault_line(struct buf *out, const struct fault_finding *f)
 	buf_addf(out, ":%u)", top->line);
 }
 
-void add_fault_finding(struct buf *out, const struct fault_finding *f, const char *indent)
+/* width 0: on one line, however long. */
+static void add_wrapped(struct buf *out, const char *indent, const char *text,
+			size_t width)
 {
-	add_fault_line(out, f);
-	buf_addc(out, '\n');
-	add_line(out, indent, f->what);
-	for (size_t i = 0; i < f->more.n; i++)
-		add_line(out, indent, f->more.v[i]);
+	CLEANUP_FREE char *shown = escaped(text);
+
+	wrap_text(out, shown, indent, 2, width ? width : SIZE_MAX);
+}
+
+void add_fault_finding(struct buf *out, const struct fault_finding *f, const char *indent,
+		       size_t width)
+{
+	for (size_t i = 0; i <= f->more.n; i++)
+		add_wrapped(out, indent, i ? f->more.v[i - 1] : f->what, width);
 	add_stack(out, indent, "called by", &f->chain);
 	add_stack(out, indent, "acquired in", &f->held);
 	buf_addf(out, "%sreplay  ", indent);
@@ -123,7 +130,9 @@ static void write_text(const struct fault_report *r, const struct report_opts *o
 		add_counts(out, r);
 	for (size_t i = 0; i < r->nfindings; i++) {
 		buf_addc(out, '\n');
-		add_fault_finding(out, &r->findings[i], "    ");
+		add_fault_line(out, &r->findings[i]);
+		buf_addc(out, '\n');
+		add_fault_finding(out, &r->findings[i], "    ", 0);
 	}
 	for (size_t i = 0; i < r->nignored; i++)
 		add_ignored(out, &r->ignored[i]);

@@ -7,8 +7,9 @@
 
 /* "swallowed: fsync fails with EIO on out in save (src/a.c:41)", without a newline. */
 void add_fault_line(struct buf *out, const struct fault_finding *f);
-/* That, and below it, indented, what came of it, the stacks, and the replay. */
-void add_fault_finding(struct buf *out, const struct fault_finding *f,
-		       const char *indent);
+/* What came of it, the stacks, and the replay, each line indented; width 0: not wrapped.
+ */
+void add_fault_finding(struct buf *out, const struct fault_finding *f, const char *indent,
+		       size_t width);
 
 #endif

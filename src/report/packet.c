@@ -190,7 +190,7 @@ static void add_fault(const struct check_fault *f, struct buf *out)
 		add_code(out, f->fault.ignored_by);
 	}
 	buf_adds(out, "\n\n");
-	add_fault_finding(&text, &f->fault, "  ");
+	add_fault_finding(&text, &f->fault, "", 0);
 	text.data[--text.len] = '\0'; /* the block ends the line */
 	add_block(out, "text", text.data);
 }

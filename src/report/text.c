@@ -232,18 +232,15 @@ static const struct {
 
 static void add_fault(const struct printer *p, const struct check_fault *f, bool in_full)
 {
-	if (in_full || p->opts->verbose) {
-		buf_adds(p->out, "    ");
-		add_fault_finding(p->out, &f->fault, "      ");
-	} else {
-		CLEANUP(buf) struct buf line = {0};
+	CLEANUP(buf) struct buf line = {0};
 
-		add_fault_line(&line, &f->fault);
-		if (f->fault.ignored_by)
-			buf_addf(&line, ", by %s (%s)", f->fault.ignored_by,
-				 f->fault.reason);
-		add_paragraph(p, "    ", "- ", buf_str(&line));
-	}
+	add_fault_line(&line, &f->fault);
+	if (f->fault.ignored_by)
+		buf_addf(&line, ", by %s (%s)", f->fault.ignored_by,
+			 f->fault.reason ? f->fault.reason : "?");
+	add_paragraph(p, "    ", in_full ? "" : "- ", buf_str(&line));
+	if (in_full || p->opts->verbose)
+		add_fault_finding(p->out, &f->fault, "      ", p->width);
 }
 
 static void add_faults(const struct printer *p, const struct check *c, size_t group)

@@ -100,7 +100,7 @@ YAML
   [ "$(jq -r '[.checks[] | .target + " " + .detector + " " + .outcome] | join(",")' <<<"$output")" = "t ledger clean,other ledger clean,t fault defect" ]
   [ "$(jq -r .outcome <<<"$output")" = defect ]
   grep -q 'signature: `swallowed|fsync|t!save<t!main`' packet/packet.md
-  grep -q '  replay  exitpath fault --base' packet/packet.md
+  grep -q '^replay  exitpath fault --base' packet/packet.md
   jq -e '.checks[2].faults | length == 4' packet/packet.json
   run "$EXITPATH_BIN" evidence show
   ended 0 '^detector: fault$' '^leak_kind: swallowed$' '^leaked_units: 4$' '^top_frame: save$'
