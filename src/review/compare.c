@@ -632,9 +632,11 @@ static void compare_same_file(struct comparison *c, struct test_pair *p)
 		if (now && old->kind != UNIT_SUITE)
 			compare_units(c, &p->old, &p->now, old, now);
 	}
-	/* Skipped suites mark their tests; assertions outside of functions are the
-	 * file's. */
-	compare_units(c, &p->old, &p->now, &p->old.v[0], &p->now.v[0]);
+	/* Assertions outside of functions are the file's; in other languages there are
+	 * none, but where the text is not understood. */
+	if (p->now.tree.lang == LANG_PYTHON ||
+	    (p->now.tree.lang >= LANG_JAVASCRIPT && p->now.tree.lang <= LANG_TSX))
+		compare_units(c, &p->old, &p->now, &p->old.v[0], &p->now.v[0]);
 }
 
 static void compare_moved(struct comparison *c, struct test_pair *p)

@@ -285,6 +285,14 @@ static bool c_unit(const struct source_tree *t, uint32_t n, struct unit *u)
 	end = strrchr(head, ')');
 	if (!args || !end)
 		return false;
+	if (args == head) { /* C reads TEST_IMPL(name) as a type and a declarator */
+		char *macro CLEANUP_FREE = field_text(t, n, "type");
+
+		*end = '\0';
+		u->name = xstrdup(args + 1 + strspn(args + 1, " "));
+		u->kind = macro && strcasestr(macro, "test") ? UNIT_TEST : UNIT_HELPER;
+		return true;
+	}
 	if (strncmp(head, "TEST", 4) == 0 || strncmp(head, "TYPED_TEST", 10) == 0 ||
 	    strncmp(head, "START_TEST", 10) == 0 || strncmp(head, "SCENARIO", 8) == 0) {
 		*end = '\0';
