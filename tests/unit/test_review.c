@@ -63,7 +63,6 @@ static void rules_of(const struct review_items *items, struct buf *out, struct b
 static bool as_expected(const char *expected, const struct review_items *items,
 			const char *rules)
 {
-	struct strv words CLEANUP(strv) = {0};
 	char *copy CLEANUP_FREE = xstrdup(expected), *save = NULL;
 	size_t rejecting = 0, found = 0;
 
