@@ -25,6 +25,7 @@ options=(leak --contract /dev/null --base base --candidate candidate --detector 
   trap_case leak_heap 20 leak_here
   fails_with 0 "$EXITPATH_BIN" doctor
   [[ "$output" == *"lsan       works"* ]]
+  [[ "$output" == *"pg         -      "*"--pg URL"* ]]
 }
 
 @test "environment: no git, and one that does not work" {

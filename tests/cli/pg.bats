@@ -113,11 +113,7 @@ YAML
 @test "pg: doctor proves it by a transaction that psql leaves open" {
   run --separate-stderr "$EXITPATH_BIN" doctor --pg "$URL"
   grep -Eq '^pg +works .*, libpq' <<<"$output"
-  cd "$BATS_TEST_TMPDIR" # no contract, no server
-  run --separate-stderr "$EXITPATH_BIN" doctor
-  grep -Eq '^pg +- ' <<<"$output"
-  grep -q -- '--pg URL' <<<"$output"
-  mkdir none
+  cd "$BATS_TEST_TMPDIR" && mkdir none
   printf 'version: 1\nlifecycles:\n  - name: a\n    command: "true"\n    pg: %s\n' \
     "postgresql:///x?host=$PWD/none" >exitpath.yaml
   run --separate-stderr "$EXITPATH_BIN" doctor

@@ -16,6 +16,7 @@ static void command(const char *text)
 	strv_add(&argv, "-c");
 	strv_add(&argv, text);
 	python_command_use(&argv);
+	python_command_isolated(&argv);
 	before = strlen(argv.v[2]);
 	python_command_lead(&argv, "/a b/adapter.zip");
 	if (strlen(argv.v[2]) < before)
