@@ -88,6 +88,7 @@ enum { ARENAS = 256, ARENA_SIZE = 64 << 20 }; /* glibc's HEAP_MAX_SIZE on 64 bit
 extern uintptr_t heap_arenas[ARENAS];	      /* heaps of glibc's threads seen so far */
 extern uint64_t heap_lost_blocks, heap_lost_stacks, heap_allocations;
 size_t heap_usable(const void *block);
+int heap_is_glibc(void);       /* the allocator behind */
 void heap_off(void);	       /* from now on nothing is recorded */
 extern __thread int heap_busy; /* this library is at work: nothing is recorded */
 

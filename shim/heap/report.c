@@ -284,6 +284,7 @@ static void write_end(const struct scan *scan)
 	stack_modules(&header.nmodules);
 	fill_sums(sums, nstacks);
 	header.flags |= scan->unscanned ? HEAP_UNSCANNED : 0u;
+	header.flags |= heap_is_glibc() ? 0u : HEAP_FOREIGN;
 	header.scanned_bytes = scan->bytes;
 	header.lost_blocks = heap_lost_blocks;
 	header.lost_stacks = heap_lost_stacks;

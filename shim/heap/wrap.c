@@ -100,6 +100,11 @@ void heap_off(void)
 	state = OFF;
 }
 
+int heap_is_glibc(void)
+{
+	return glibc;
+}
+
 size_t heap_usable(const void *block)
 {
 	return next.usable ? next.usable(block) : 0;

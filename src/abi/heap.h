@@ -37,9 +37,10 @@ enum heap_flags {
 	HEAP_FORKED = 1,     /* by fork(), and no exec since: it inherited blocks */
 	HEAP_SANITIZED = 2,  /* ASan or LSan is in the process: nothing is recorded */
 	HEAP_OWN_MALLOC = 4, /* the program defines malloc: nothing is seen */
+	HEAP_UNSCANNED = 8,  /* its memory could not be read, or was too much to read:
+				what is pointed to is not known */
 	HEAP_FORCED = 16,    /* it left through _exit(): its exit handlers did not run */
-	HEAP_UNSCANNED = 8, /* its memory could not be read, or was too much to read: what
-			       is pointed to is not known */
+	HEAP_FOREIGN = 32,   /* the allocator is not glibc's */
 };
 
 struct heap_header {

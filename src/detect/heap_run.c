@@ -166,6 +166,12 @@ static void judge_whole(struct collection *c, struct process *p)
 	CLEANUP_FREE char *why = doubt(h);
 
 	p->usable = !why;
+	if (!h->canary_lost && h->flags & HEAP_FOREIGN) {
+		note_unobserved(c, p,
+				"its allocator keeps pointers to what it has given out, "
+				"as jemalloc does");
+		return;
+	}
 	if (why && !matters(c, p))
 		probe_note(c->probe,
 			   xasprintf("the heap of %s was not seen: %s", name_of(p), why));

@@ -268,10 +268,16 @@ EOC
   [ "$(jq '[.checks[].findings[] | select(.class == "new")] | length' <<<"$output")" -eq 1 ]
 }
 
-@test "heap: memory that another allocator's library gives" {
-  lib=$(ls /usr/lib/*/libjemalloc.so.2 2>/dev/null | head -1)
-  [ -n "$lib" ] || skip "there is no libjemalloc here"
-  TRAP_FLAGS="-g -O1 -L$(dirname "$lib") -l:libjemalloc.so.2 -Wl,--no-as-needed" trap_case leak_heap 20 leak_here
+@test "heap: another allocator, in a library" {
+  for name in jemalloc.so.2 tcmalloc_minimal.so.4; do
+    lib=$(ls /usr/lib/*/lib$name ${ALLOCATORS-}/lib$name 2>/dev/null | head -1)
+    [ -n "$lib" ] || continue
+    export LINK="-Wl,--no-as-needed $lib -Wl,-rpath,$(dirname "$lib")"
+    [ $name = jemalloc.so.2 ] || { trap_case leak_heap 20 leak_here && continue; }
+    trap_case leak_heap 50 'keeps pointers'
+    cd .. && rm -rf repo
+  done
+  [ -n "${lib-}" ] || skip "there is no libjemalloc or libtcmalloc here"
 }
 
 # fault_of STATUS PROGRAM FLAGS [REGEX…]: one of tests/programs without any instrumentation.
