@@ -77,6 +77,7 @@ void fault_memory_begin(struct fault_memory *m, const char *binaries)
 		return;
 	json_decref(m->points);
 	m->points = json_incref(points);
+	m->whole = json_get_bool(j, "whole", false);
 }
 
 static void key_name(uint64_t key, char ret[17])

@@ -360,6 +360,9 @@ static void note_counts(const char *side, const struct fault_report *r, struct c
 	if (r->explored < r->chosen)
 		strv_addf(&ret->notes, "%zu of %zu points were tried on %s", r->explored,
 			  r->chosen, side);
+	if (r->known)
+		strv_addf(&ret->notes,
+			  "%zu of them in an earlier run, which was cut short", r->known);
 	for (size_t i = 0; i < r->notes.n; i++)
 		if (!strv_contains(&ret->notes, r->notes.v[i]))
 			strv_add(&ret->notes, r->notes.v[i]);

@@ -112,6 +112,47 @@ YAML
   ended 0
 }
 
+@test "gate: faults of a Python lifecycle are those of its modules" {
+  command -v python3 >/dev/null || skip "no python3"
+  make_repo
+  cat >shop.py <<'PY'
+import sqlite3
+
+def save(path, row):
+    db = sqlite3.connect(path)
+    try:
+        db.execute("insert into t values (?)", (row,))
+        db.commit()
+    finally:
+        db.close()
+PY
+  cat >test_shop.py <<'PY'
+import os, sqlite3, tempfile, unittest
+import shop
+
+class Save(unittest.TestCase):
+    def test_save(self):
+        path = os.path.join(tempfile.mkdtemp(dir="/tmp"), "x.db")
+        db = sqlite3.connect(path)
+        db.execute("create table t (a)")
+        db.close()
+        shop.save(path, 1)
+PY
+  cat >exitpath.yaml <<'YAML'
+version: 1
+lifecycles: [{name: t, command: python3 -m unittest test_shop, cycles: 1, warmup: 0}]
+faults: {}
+YAML
+  commit_all base && git tag base
+  sed -i 's/^    finally:/    except sqlite3.Error:\n        pass\n    finally:/' shop.py
+  commit_all candidate
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json --base base --candidate HEAD
+  ended 20
+  [ "$(faults)" = "new swallowed Connection.commit,new swallowed Connection.execute," ]
+  run --separate-stderr "$EXITPATH_BIN" fault --quiet --json --base HEAD --candidate base --repairs
+  ended 0
+}
+
 @test "fault: flags and contracts that cannot be" {
   two swallowed '' ''
   contract 'faults: {lifecycles: [other]}' # no program of the project
