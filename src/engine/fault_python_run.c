@@ -50,7 +50,7 @@ static int open_tree(struct sites *s, struct err *err)
 
 int sites_open(struct sites *s, struct err *err)
 {
-	s->scratch = make_temp_dir(scratch_parent(), "exitpath-fault", err);
+	s->scratch = scratch_make_alone(err);
 	if (!s->scratch)
 		return -1;
 	s->adapter = path_join(s->scratch, "adapter.zip");
@@ -75,8 +75,7 @@ int sites_open(struct sites *s, struct err *err)
 
 void sites_close(struct sites *s)
 {
-	if (s->scratch)
-		remove_tree(s->scratch, NULL);
+	scratch_remove(s->scratch);
 	free(s->scratch);
 	free(s->adapter);
 	free(s->project);

@@ -88,7 +88,7 @@ int fault_session_open(struct fault_session *s, const struct fault_opts *opts,
 {
 	s->opts = opts;
 	s->argv = argv;
-	s->scratch = make_temp_dir(scratch_parent(), "exitpath-fault", err);
+	s->scratch = scratch_make_alone(err);
 	if (!s->scratch)
 		return -1;
 	s->library = path_join(s->scratch, LIBRARY);
@@ -97,8 +97,7 @@ int fault_session_open(struct fault_session *s, const struct fault_opts *opts,
 
 void fault_session_close(struct fault_session *s)
 {
-	if (s->scratch)
-		remove_tree(s->scratch, NULL);
+	scratch_remove(s->scratch);
 	free(s->scratch);
 	free(s->library);
 	free(s->project);

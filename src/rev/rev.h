@@ -101,6 +101,8 @@ const char *scratch_parent(void);
  * Removed by scratch_remove(); those of dead processes by repo_gc() and repo_open(). */
 char *scratch_make(struct repo *r, struct err *err);
 void scratch_remove(const char *dir);
+/* The same without a repository; those of dead processes are removed first. */
+char *scratch_make_alone(struct err *err);
 
 /* Removes checkouts unused for max_age_days (0: all that are not locked), scratch
  * directories of dead processes and unreachable frozen commits. Counts what went. */

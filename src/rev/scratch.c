@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "model/sandbox.h" /* path_is_below() */
 
 #include <dirent.h>
 #include <errno.h>
@@ -49,10 +50,14 @@ const char *scratch_parent(void)
 	return tmp;
 }
 
+static char *own_root(void)
+{
+	return xasprintf("%s/exitpath-%lu", scratch_parent(), (unsigned long)geteuid());
+}
+
 char *scratch_root(const char *store, struct err *err)
 {
-	CLEANUP_FREE char *path =
-		xasprintf("%s/exitpath-%lu", scratch_parent(), (unsigned long)geteuid());
+	CLEANUP_FREE char *path = own_root();
 
 	if (private_dir(path))
 		return TAKE_PTR(path);
@@ -80,17 +85,18 @@ static int lock_dir(const char *dir)
 	return ret;
 }
 
-char *scratch_make(struct repo *r, struct err *err)
+/* A directory below root, locked. */
+static char *make_locked(const char *root_dir, struct err *err)
 {
 	/* The cleaner of another process may take a directory before it is locked. */
 	for (int attempt = 0; attempt < 100; attempt++) {
 		/* The last exitpath to leave removes the root as well. */
-		bool root = private_dir(r->scratch);
-		CLEANUP_FREE char *dir = make_temp_dir(r->scratch, "r", err);
+		bool root = private_dir(root_dir);
+		CLEANUP_FREE char *dir = make_temp_dir(root_dir, "r", err);
 		struct held *h;
 		int fd;
 
-		if (!dir && root && !path_exists(r->scratch))
+		if (!dir && root && !path_exists(root_dir))
 			continue;
 		if (!dir)
 			return NULL;
@@ -102,9 +108,37 @@ char *scratch_make(struct repo *r, struct err *err)
 		h->fd = fd;
 		return TAKE_PTR(dir);
 	}
-	err_set(err, ERR_ENVIRONMENT, "cannot lock a directory in %s", r->scratch);
+	err_set(err, ERR_ENVIRONMENT, "cannot lock a directory in %s", root_dir);
 	err_hint(err, "set TMPDIR to a directory on a local file system");
 	return NULL;
+}
+
+char *scratch_make(struct repo *r, struct err *err)
+{
+	return make_locked(r->scratch, err);
+}
+
+char *scratch_make_alone(struct err *err)
+{
+	CLEANUP_FREE char *root = own_root();
+
+	if (!private_dir(root)) {
+		err_set(err, ERR_ENVIRONMENT, "%s is not a directory of this user's own",
+			root);
+		err_hint(err, "remove it, or set TMPDIR to another directory");
+		return NULL;
+	}
+	scratch_clean(root, NULL);
+	return make_locked(root, err);
+}
+
+/* Unless another exitpath, or a repository of this one, has something there. */
+static void remove_root(const char *dir)
+{
+	CLEANUP_FREE char *root = own_root();
+
+	if (path_is_below(dir, root))
+		rmdir(root);
 }
 
 void scratch_remove(const char *dir)
@@ -116,6 +150,7 @@ void scratch_remove(const char *dir)
 			continue;
 		remove_tree(dir, NULL); /* what stays is the next cleaner's */
 		close(held[i].fd);
+		remove_root(held[i].dir);
 		free(held[i].dir);
 		held[i] = held[--n_held];
 		break;

@@ -12,6 +12,7 @@ import sys
 
 ROWS = int(os.environ.get("FAULT_ROWS", "200000"))
 SAMPLE = int(os.environ.get("FAULT_SAMPLE", "20"))
+POINTS = int(os.environ.get("FAULT_POINTS", "500"))
 
 NTH = """
 #define _GNU_SOURCE
@@ -117,7 +118,7 @@ def bench(exitpath, work, row):
         f"1/{each * report['calls'] / took:.0f}", "1/50")
 
     write_script(script, 50)
-    forked, alone, same, each_alone = same_verdicts(exitpath, directory, 500)
+    forked, alone, same, each_alone = same_verdicts(exitpath, directory, POINTS)
     took = forked["cpu_ms"] / 1e3
     row(f"fault: verdicts of forks and runs, {forked['explored']} points, {forked['forked']} in forks",
         "same" if same else "DIFFER", "same")

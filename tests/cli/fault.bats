@@ -141,6 +141,19 @@ CASES
   [ "$(jq '.forked > 10' <<<"$output")" = true ]
 }
 
+@test "fault: what a killed run leaves is removed by the next" {
+  program hang
+  export TMPDIR=$BATS_TEST_TMPDIR/tmp && mkdir "$TMPDIR"
+  "$EXITPATH_BIN" fault --quiet -- ./t >/dev/null 2>&1 3>&- &
+  until [ -n "$(find "$TMPDIR" -name fault.map 2>/dev/null)" ]; do sleep 0.05; done
+  kill -9 $!
+  wait $! || :
+  [ -n "$(ls -A "$TMPDIR")" ]
+  program state
+  fault 0 --call malloc --points 1 -- ./t
+  [ -z "$(ls -A "$TMPDIR")" ]
+}
+
 @test "fault: some callers, some paths" {
   program state
   while IFS='|' read -r expected options; do
