@@ -205,14 +205,19 @@ static void judge_report(const struct fault_expect *e, const struct fault_seen *
 	    NULL);
 }
 
-static void judge_check(const struct fault_seen *s, struct fault_judgement *j)
+static void judge_check(const struct fault_expect *e, const struct fault_seen *s,
+			struct fault_judgement *j)
 {
-	if (!s->checked || !s->check_status)
+	if (!e->base->checked || s->run.end != RUN_EXITED)
 		return;
-	add(j, DEFECT_CHECK,
-	    xasprintf("the check fails with %d%s%s", s->check_status,
-		      s->check_said ? ": " : "", s->check_said ? s->check_said : ""),
-	    NULL);
+	if (!s->checked)
+		add(j, DEFECT_CHECK, xstrdup("the check did not come to its end"), NULL);
+	else if (s->check_status)
+		add(j, DEFECT_CHECK,
+		    xasprintf("the check fails with %d%s%s", s->check_status,
+			      s->check_said ? ": " : "",
+			      s->check_said ? s->check_said : ""),
+		    NULL);
 }
 
 void fault_judge(const struct fault_expect *e, struct fault_seen *seen,
@@ -222,7 +227,7 @@ void fault_judge(const struct fault_expect *e, struct fault_seen *seen,
 	if (!seen->fired)
 		return;
 	judge_end(e, seen, ret);
-	judge_check(seen, ret);
+	judge_check(e, seen, ret);
 	judge_report(e, seen, ret);
 	judge_held(e, seen, ret);
 }
