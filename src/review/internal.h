@@ -91,6 +91,16 @@ bool unit_at(const struct source_tree *t, uint32_t n, struct unit *ret);
 /* A call that skips the test it is in: its text, or NULL. The caller frees. */
 char *skip_call_at(const struct source_tree *t, uint32_t n);
 
+/* ---- loosened.c ---- */
+
+/* x < 10 became x < 1000; seven places became one. */
+bool bound_widened(const struct assertion *a, const struct assertion *b);
+/* raises(ValueError, match="…") became raises(Exception). */
+bool exception_widened(const struct assertion *a, const struct assertion *b);
+/* expected = f(x); assert f(x) == expected: what is compared is the code with itself. */
+bool compares_itself(const struct units *in, const struct unit *u,
+		     const struct assertion *a);
+
 /* ---- compare.c ---- */
 
 struct test_pair {
@@ -100,7 +110,7 @@ struct test_pair {
 void compare_tests(struct test_pair *pairs, size_t n, const struct strv *gone,
 		   struct review_items *out);
 
-/* ---- lines.c: what line changes say, in files of any kind ---- */
+/* ---- diff.c ---- */
 
 struct line {
 	const char *text; /* without indentation and what is blank at its end */
@@ -117,9 +127,14 @@ struct line_diff {
 /* Lines of one text that the other does not have, or has less often. */
 void line_diff(const struct review_file *f, struct line_diff *ret);
 void line_diff_release(struct line_diff *d);
-void review_lines(const struct review_patch *patch, struct review_items *out);
 /* An owner, a date and a reason in the comment at, or right above a line: the text. */
 char *justification_at(const char *text, size_t len, unsigned line);
+
+bool is_comment(const char *line, size_t len);
+
+/* ---- lines.c: what line changes say, in files of any kind ---- */
+
+void review_lines(const struct review_patch *patch, struct review_items *out);
 
 /* ---- exits.c, mocks.c, related.c: on trees ---- */
 
