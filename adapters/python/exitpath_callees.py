@@ -207,7 +207,11 @@ class Callees:
         name = getattr(callee, "__name__", None) or site.text.rpartition(".")[2]
         module = getattr(callee, "__module__", None) or getattr(
             getattr(callee, "__self__", None), "__name__", None) or type(callee).__module__
-        if isinstance(receiver, type):
+        mocked = _root(type(callee).__module__) == "unittest"
+        if mocked:  # it stands for what the text says
+            module, _, name = site.text.rpartition(".")
+            owner = ""
+        elif isinstance(receiver, type):
             module, owner = receiver.__module__, receiver.__name__ + "."
         else:
             owner = ""
@@ -219,6 +223,7 @@ class Callees:
         if module in _QUIET_MODULES or root in _QUIET_MODULES or label in _QUIET_FUNCTIONS or (
                 name in NEVER and root in ("", "builtins")):
             return _SAFE
+        label = site.text if mocked else label
         return self._make(site, label, (label, name), (receiver,) if owner else (), name, None,
                           module=module or "io")
 
