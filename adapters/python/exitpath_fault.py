@@ -90,6 +90,7 @@ class Fault:
         # Since the start of the interpreter: tests may be loaded by now.
         self.places, self._sites, self.gates = number(settings["root"])
         self.gates.on_fire = self._on_fire
+        self.gates.caller = wanted.get("caller")
         self._reached = {}  # number → {phase: [(test, calls)]}
         self._calls = 0
         self._recording = True
@@ -252,6 +253,8 @@ class Fault:
 
     def _is_chosen(self, site, callee):
         if self._call and self._call not in callee.names:
+            return False
+        if self.gates.caller and site.number not in self.gates.called_by:
             return False
         if self._classes is not None and callee.group not in self._classes:
             return False

@@ -29,6 +29,8 @@ class Gates:
     def __init__(self, sites, callees):
         self._sites, self._callees = sites, callees
         self.on_fire = None  # (frame, exception or None)
+        self.caller = None  # a function; the sites that had it in their chain:
+        self.called_by = set()
         self.known = {}  # number → Callee
         self.hits = hits = {}  # number → calls since it was cleared
         self.phase = None
@@ -45,6 +47,8 @@ class Gates:
                 seen[n] = s + 1 if found is None else True
                 if found is not None:
                     self.known.setdefault(n, found)
+                    if self.caller and self._is_under(_getframe(1)):
+                        self.called_by.add(n)
             if self.armed is not None and self.armed.number == n:
                 self.armed.callee = self._look(n, f)
             return f
@@ -91,6 +95,16 @@ class Gates:
             return self._callees.look(self._sites.all[n], f)
         except Exception:  # an object of the project that does not like to be asked
             return None
+
+    def _is_under(self, frame):
+        for _ in range(_FRAMES):
+            if frame is None:
+                break
+            code = frame.f_code
+            if self.caller in (code.co_name, getattr(code, "co_qualname", None)):
+                return True
+            frame = frame.f_back
+        return False
 
     def _is_statement(self, n):
         return self._sites.all[n].text.rpartition(".")[2] in STATEMENTS

@@ -367,8 +367,12 @@ static int explore_python(const struct fault_opts *opts, char *const *argv,
 {
 	struct sites s = {
 		.opts = opts, .argv = argv, .report = report, .start_us = clock_us()};
-	int rc = run_all(&s, err);
+	int rc;
 
+	if (opts->path)
+		return err_set(err, ERR_USAGE,
+			       "--path: calls of Python have none; see --call, --caller");
+	rc = run_all(&s, err);
 	sites_close(&s);
 	return rc;
 }

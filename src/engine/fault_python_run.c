@@ -182,6 +182,7 @@ static json_t *settings_of(const struct site_run *r, const struct site_ask *a,
 	}
 	put_choice(opts, fault);
 	json_put(fault, "call", opts->call);
+	json_put(fault, "caller", opts->caller);
 	json_put_int(fault, "points", opts->points);
 	json_put_int(fault, "time_ms", (int64_t)time_left_ms(r->s));
 	json_put_bool(fault, "forever", opts->forever);

@@ -93,6 +93,9 @@ EOT
   replay=$(jq -r '.findings[] | select(.call == "Connection.commit" and .defect == "held") | .replay' <<<"$output")
   fault 20 --call Connection.commit -- $pytest
   [ "$(found | wc -l)" = 2 ]
+  fault 20 --caller bad -- $pytest
+  [ "$(found | grep -c ' bad$')" = 2 ] && [ "$(found | grep -c swallow)" = 0 ]
+  fault 2 --path '*' -- $pytest
   # Line numbers of other functions do not matter.
   sed -i '1i # a line\n\n' store.py
   run --separate-stderr "$EXITPATH_BIN" ${replay#exitpath }
