@@ -1,5 +1,7 @@
 #include "scan/effect.h"
 
+#include "scan/helpers.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -88,6 +90,21 @@ static bool is_status(const struct source_tree *t, uint32_t list, uint32_t argum
 	return t->text[t->nodes[argument].start] == '&' && last != argument;
 }
 
+/* Of an argument in its list, from 0. */
+static unsigned position(const struct source_tree *t, uint32_t list, uint32_t argument)
+{
+	unsigned n = 0;
+	uint32_t child;
+
+	if (list != SOURCE_NONE)
+		for (SOURCE_CHILDREN(t, list, child)) {
+			if (child == argument)
+				return n;
+			n += source_named(t, child);
+		}
+	return UINT32_MAX;
+}
+
 /* What a call does to one of its arguments. */
 static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
 			    uint32_t call, uint32_t argument, const struct resource *r,
@@ -95,7 +112,11 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 {
 	struct text callee = effect_callee(l, t, call), last = text_last(callee);
 	uint32_t list = source_child(t, call, l->f_arguments);
+	int known;
 
+	known = helpers_effect(r->helpers, last, position(t, list, argument));
+	if (known == EFFECT_RELEASED && !part)
+		return EFFECT_RELEASED;
 	if (r->pair && r->pair->sure) {
 		if (name_surely_releases(last) && list != SOURCE_NONE &&
 		    !is_status(t, list, argument) &&
@@ -113,6 +134,8 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return EFFECT_USED;
 	if (part)
 		return EFFECT_USED;
+	if (known >= 0)
+		return known == EFFECT_ESCAPED ? EFFECT_ESCAPED : EFFECT_USED;
 	if (r->closed_here)
 		return EFFECT_USED;
 	if (name_keeps(last) ||

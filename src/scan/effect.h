@@ -9,11 +9,14 @@
 
 enum { MAX_ALIASES = 4 };
 
+struct helpers;
+
 struct resource {
 	struct text name;	      /* `f`, `self._sock`, as it is written */
 	const struct scan_pair *pair; /* NULL: known by its release alone */
 	uint32_t node;		      /* where it is acquired: the assignment or call */
 	struct text error; /* set with it: not acquired when it says so; len 0: none */
+	const struct helpers *helpers;	/* of its file; NULL: none are known */
 	struct text alias[MAX_ALIASES]; /* other names of it in this function */
 	unsigned naliases;
 	bool closed_here; /* the function itself releases it: whom it is given to does not

@@ -163,7 +163,8 @@ static bool is_keep_word(const char *w, size_t at, size_t n)
 	return text_among(
 		(struct text){w, strlen(w)},
 		"append add push insert register attach enqueue store save keep track "
-		"adopt wrap wrapper take steal give own assign link fdopen xfdopen bind "
+		"adopt wrap wrapper take steal give own assign link fdopen xfdopen "
+		"fdopendir bind "
 		"move "
 		"swap "
 		"submit schedule callback addcleanup install put enter defer hold list "

@@ -117,7 +117,7 @@ static uint32_t call_of(const struct scan_lang *l, const struct source_tree *t,
 			continue;
 		}
 		if (!source_has(&l->transparent, t->nodes[value].kind) &&
-		    !source_has(&l->containers, t->nodes[value].kind))
+		    (l->part_is_own || !source_has(&l->containers, t->nodes[value].kind)))
 			return SOURCE_NONE;
 		value = source_named_child(
 			t, value, source_child(t, value, l->f_type) != SOURCE_NONE);
@@ -155,12 +155,24 @@ static bool cleans_itself(const struct scan_function *fn, struct text name)
 	     n++) {
 		size_t len;
 		const char *line;
+		uint32_t up;
 
 		if (!source_has(&l->identifiers, fn->t->nodes[n].kind) ||
 		    !text_same(effect_text(fn->t, n), name))
 			continue;
+		/* `CLEANUP_FREE char *s`, `char *s CLEANUP_FREE`: the line in front of
+		 * it, which may not parse, and its declaration. */
+		up = source_above(fn->t, n, &l->declarations);
 		line = source_line_at(fn->t, fn->t->nodes[n].start, &len);
 		len = (size_t)(fn->t->text + fn->t->nodes[n].start - line);
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (memmem(line, len, words[i], strlen(words[i])))
+				return true;
+		if (up == SOURCE_NONE)
+			return false;
+		line = source_text(fn->t, up, &len);
+		if (memchr(line, '=', len))
+			len = (size_t)((const char *)memchr(line, '=', len) - line);
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 			if (memmem(line, len, words[i], strlen(words[i])))
 				return true;
@@ -211,6 +223,7 @@ static void add_resource(const struct scan_function *fn, struct resources *r,
 	    (!(pair && pair->lock) && !is_declared(fn, name)))
 		return;
 	r->v[r->n] = (struct resource){.name = name,
+				       .helpers = fn->helpers,
 				       .pair = pair,
 				       .node = node,
 				       .error = error,

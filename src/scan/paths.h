@@ -28,10 +28,13 @@ struct scan_pair {
 	bool held_when_raised; /* B: work between acquire and release must be protected */
 };
 
+struct helpers;
+
 struct scan_function {
 	const struct scan_lang *lang;
 	const struct source_tree *t;
 	const struct flow *flow;
+	const struct helpers *helpers;
 	const char *path;
 	enum scan_severity severity; /* of what is found in this function */
 };

@@ -2,6 +2,7 @@
 
 #include "base/macros.h"
 #include "scan/flow.h"
+#include "scan/helpers.h"
 #include "scan/lang.h"
 #include "scan/paths.h"
 
@@ -47,7 +48,12 @@ static void scan_functions(const struct source_tree *t, const char *path, bool t
 	size_t npairs;
 	const struct scan_pair *pairs = scan_pairs(t->lang, &npairs);
 
-	for (uint32_t n = 0; lang && n < t->n; n++) {
+	CLEANUP(helpers) struct helpers helpers = {0};
+
+	if (!lang)
+		return;
+	helpers_find(lang, t, &helpers);
+	for (uint32_t n = 0; n < t->n; n++) {
 		CLEANUP(flow) struct flow flow = {0};
 		struct scan_function fn;
 
@@ -58,6 +64,7 @@ static void scan_functions(const struct source_tree *t, const char *path, bool t
 					    .t = t,
 					    .flow = &flow,
 					    .path = path,
+					    .helpers = &helpers,
 					    .severity = severity_of(lang, t, n, tests)};
 		scan_paths(&fn, pairs, npairs, out);
 		scan_cleanup(&fn, out);
