@@ -141,7 +141,8 @@ def _add_descriptors(held, names):
         elif target.startswith("/"):
             key = "fd", names.path(target)
         else:
-            key = "fd", target.partition(":[")[0]
+            kind, _, rest = target.partition(":")  # pipe:[12], anon_inode:[eventpoll]
+            key = "fd", rest.strip("[]") if kind == "anon_inode" else kind
         held.setdefault(key, []).append((fd, target))
 
 

@@ -46,7 +46,7 @@ class Trace:
             driver.selected = set().union(*suspects.found.values())
         found = self._traced_pass(one_pass, driver)
         missing = [k for k in leaks if k.resource in ("fd", "socket") and
-                   not self._known(found, k)]
+                   self._explained(found, (k.resource, k.what)) < min(k.units)]
         if missing:
             self._profiled_pass(one_pass, driver, found)
         driver.selected = None
@@ -68,9 +68,9 @@ class Trace:
         most = max(tests, key=lambda t: (suspects.found[leak.resource, leak.what][t], t))
         return (suspects.places[most],)
 
-    def _known(self, found, leak):
-        stacks = found.get((leak.resource, leak.what), {})
-        return any(self._places.has_project(s) for s in stacks)
+    def _explained(self, found, key):
+        """Of how many the place in the project is known."""
+        return sum(n for s, n in found.get(key, {}).items() if self._places.has_project(s))
 
     def _split(self, leak, found):
         stacks = found.get((leak.resource, leak.what), {})
@@ -215,15 +215,17 @@ class Trace:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-        held = driver.settle(before)
+        held, opened = driver.settle(before), {}
         for key, things in held.items():
             if key[0] not in ("fd", "socket"):
                 continue
             for thing in set(things) - set(before.get(key, ())):
                 stack = watch.opened.get(thing[0])
-                if stack and (key not in found or not any(
-                        self._places.has_project(s) for s in found[key])):
-                    _count(found, key, stack)
+                if stack:
+                    _count(opened, key, stack)
+        for key, stacks in opened.items():
+            if self._explained(opened, key) > self._explained(found, key) or key not in found:
+                found[key] = stacks
         gc.collect()
 
     # --- memory ------------------------------------------------------------------------

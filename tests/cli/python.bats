@@ -89,6 +89,9 @@ trap_leaks() {
 
 @test "python: a descriptor" { trap_leaks descriptor fd; }
 @test "python: one end of a pipe" { trap_leaks pipe fd; }
+@test "python: two of one name, from two places" {
+  trap_leaks epolls fd eventpoll '"function": *"an_epoll"' '"function": *"another_epoll"'
+}
 @test "python: a database connection, once" {
   trap_leaks connection db_connection
   [ "$(grep -c '"resource"' <<<"$output")" -eq 1 ]

@@ -4,6 +4,7 @@ import concurrent.futures
 import fcntl
 import gc
 import os
+import select
 import socket
 import sqlite3
 import subprocess
@@ -32,6 +33,24 @@ def pipe(leak, path):
     os.close(w)
     if not leak:
         os.close(r)
+
+
+def an_epoll():
+    return select.epoll()
+
+
+def another_epoll():
+    return select.epoll()
+
+
+def epolls(leak, path):
+    """Of the same name, from two places; no object and no event tells who has which."""
+    first, second = an_epoll(), another_epoll()
+    if leak:
+        KEPT.append((first, second))
+    else:
+        first.close()
+        second.close()
 
 
 def connection(leak, path):
@@ -217,6 +236,7 @@ def closes_environment(leak, path):
     os.environ.pop("PYTHONPATH")
 
 
-ALL = [descriptor, pipe, connection, connection_cycle, unclosed, socket_cycle, listener, thread,
-       child, zombie, executor, tempfile_left, lock, event_loop, task, memory, memory_cycle, cache,
-       saves_garbage, state, warned, forced_exit, forced_exit_of_child, closes_environment]
+ALL = [descriptor, pipe, epolls, connection, connection_cycle, unclosed, socket_cycle, listener,
+       thread, child, zombie, executor, tempfile_left, lock, event_loop, task, memory,
+       memory_cycle, cache, saves_garbage, state, warned, forced_exit, forced_exit_of_child,
+       closes_environment]
