@@ -141,6 +141,20 @@ CASES
   [ "$(jq '.forked > 10' <<<"$output")" = true ]
 }
 
+@test "fault: files of the project, a timer, blocked signals" {
+  program state
+  # All that comes before would make the file: it is left to a run of its own.
+  fault 0 -- ./t project
+  [ "$(jq '.forked < 8 and .rerun > 10 and .missed == 0' <<<"$output")" = true ]
+  [[ "$(jq -r '.notes[]' <<<"$output")" == *"would change files"* ]]
+  [ ! -e state.txt ]
+  fault 0 -- ./t alarm
+  [[ "$(jq -r '.notes[]' <<<"$output")" == *"an interval timer"* ]]
+  # Where SIGSYS cannot come the exit of a child cannot be looked at.
+  fault 0 -- ./t blocked
+  [ "$(jq '.rerun > 3 and .missed == 0' <<<"$output")" = true ]
+}
+
 @test "fault: what a killed run leaves is removed by the next" {
   program hang
   export TMPDIR=$BATS_TEST_TMPDIR/tmp && mkdir "$TMPDIR"

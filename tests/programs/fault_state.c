@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,25 @@ static void show(void)
 		fclose(f);
 }
 
+/* Whoever comes second sees that somebody was there. */
+static void project(void)
+{
+	int fd = open("state.txt", O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	printf("%s\n", fd < 0 && errno == EEXIST ? "somebody else" : "first");
+	if (fd >= 0 && close(fd) < 0)
+		perror("state.txt");
+	unlink("state.txt");
+}
+
+static void block(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
 static void at_exit(void)
 {
 	allocate(100);
@@ -136,6 +156,10 @@ int main(int argc, char **argv)
 		child_begin();
 	if (has['i'])
 		input();
+	if (has['b'])
+		block();
+	if (has['a'])
+		alarm(60);
 	allocate(1);
 	if (has['f']) {
 		put("two\n");
@@ -146,6 +170,8 @@ int main(int argc, char **argv)
 	if (has['c'])
 		child_end();
 	allocate(2);
+	if (has['p'])
+		project();
 	printf("end\n");
 	return 0;
 }
