@@ -16,7 +16,7 @@
 #define SYMBOL(name) __asm__(#name) __attribute__((visibility("default")))
 #pragma GCC diagnostic ignored "-Wpedantic" /* data pointers that are functions */
 
-enum { MOST = 4096 }; /* arguments of a list */
+enum { MOST = 1024 }; /* arguments of a list */
 
 typedef int exec_call(const char *, char *const *, char *const *);
 
