@@ -16,8 +16,10 @@ load common
 base_buf 10
 base_strv 10
 base_json 15
-base_fs 25
+base_fs 22
 contract_units 5
-model_run 10
+contract_suppression 8
+model_run 8
+store_summary 8
 TESTS
 }

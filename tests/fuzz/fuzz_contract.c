@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parse_duration(text, "x", &n, &err);
 	parse_size(text, "x", &n, &err);
 	suppression_refused(text);
+	ignore_refused(text);
 	date_valid(text);
 	if (contract_parse((const char *)data, size, "f", &c, &err) < 0) {
 		if (err.kind != ERR_USAGE || strncmp(err.message, "f:", 2) != 0)
@@ -42,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (strcmp(digest, c.digest) != 0)
 		abort();
 	contract_widened(&none, &c, &lines);
-	if (lines.n != c.nsuppressions)
+	if (lines.n != c.nsuppressions + c.faults.nignore)
 		abort();
 	return 0;
 }
