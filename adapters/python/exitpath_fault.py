@@ -8,21 +8,18 @@ in that process itself.
 
 Facts alone are reported; src/fault/site.c judges.
 """
-import contextlib
 import faulthandler
 import gc
-import io
 import json
 import os
 import re
-import select
-import signal
 import sys
 import time
 
 import exitpath_start
 from exitpath_adapter import collect, counts
 from exitpath_callees import Callee
+from exitpath_child import after_crash, forget, get, put, wait
 from exitpath_gates import Armed, number
 from exitpath_observe import Observer, descriptors, describe_socket, resources
 from exitpath_report import Report
@@ -35,14 +32,13 @@ _GRACE = 0.3  # seconds: threads and children that are about to end
 _TESTS = 3  # of those that reach a site
 _SLOW = 1.0  # seconds: of tests that take longer one is enough
 _FACTOR, _MORE = 10, 5.0  # of a test's time without the fault; seconds
-_CAP = 4 << 20
 _EXACT = ("fd", "socket", "db_connection", "pool_slot", "session", "event_loop", "lock")
 _PHASES = ("call", "setup", "teardown")
 _RELEASES = re.compile(r"(^|_)(a?close[ds]?|stop|shutdown|clean_?up|tear_?down|dispose|release|"
                        r"finish|finali[sz]e|exit|aexit|del|terminate|disconnect|rollback)(_|$)")
 
 _clock, _sleep = time.monotonic, time.sleep
-_open, _write, _close, _fork, _getpid = os.open, os.write, os.close, os.fork, os.getpid
+_open, _write, _close, _fork = os.open, os.write, os.close, os.fork
 
 
 def activate(runner):
@@ -337,8 +333,8 @@ class Fault:
     def _in_child(self, work, seconds):
         """What work() returns, in a fork, or how that ended."""
         path = os.path.join(self._dir, "child")
-        _forget(path)
-        _forget(path + ".crash")
+        forget(path)
+        forget(path + ".crash")
         files = self._files()
         for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
             try:
@@ -351,28 +347,28 @@ class Fault:
             try:
                 os.setpgid(0, 0)
                 self._become_child(path)
-                _put(path, json.dumps(work()))
+                put(path, json.dumps(work()))
                 status = 0
             except BaseException as e:
                 try:
-                    _put(path, json.dumps({"broken": "%s: %s" % (type(e).__name__, e)}))
+                    put(path, json.dumps({"broken": "%s: %s" % (type(e).__name__, e)}))
                 except BaseException:
                     pass
             finally:
                 os._exit(status)
-        end, number = _wait(pid, seconds)
+        end, number = wait(pid, seconds)
         self._remove_new(files)
         try:
-            facts = json.loads(_get(path))
+            facts = json.loads(get(path))
         except ValueError:
-            facts = _after_crash(_get(path + ".fired"))
-        _forget(path + ".fired")
+            facts = after_crash(get(path + ".fired"))
+        forget(path + ".fired")
         if "broken" in facts:
             self.note("a trial broke off: " + facts["broken"])
         if end != "exit" or "passed" not in facts:
             facts["end"], facts["signal"] = end if end != "exit" else "left", number
             facts["seconds"] = seconds
-            facts["detail"] = self._where(_get(path + ".crash"))
+            facts["detail"] = self._where(get(path + ".crash"))
         return facts
 
     def _become_child(self, path):
@@ -416,7 +412,7 @@ class Fault:
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path, ignore_errors=True)
             else:
-                _forget(path)
+                forget(path)
 
     # --- in this process ---------------------------------------------------------------
 
@@ -521,7 +517,7 @@ class Fault:
         fields = {"fired": True, "error": armed.error, "label": armed.label,
                   "stack": armed.stack}
         if self._fired_path is not None:
-            _put(self._fired_path, json.dumps(fields))
+            put(self._fired_path, json.dumps(fields))
         else:
             fields["stack"] = self._describe(armed.stack)
             self.report.add("fired", **fields)
@@ -643,17 +639,6 @@ class Fault:
 # --- helpers ---------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def capture_output():
-    """What Python code prints."""
-    text, old = io.StringIO(), (sys.stdout, sys.stderr)
-    sys.stdout = sys.stderr = text
-    try:
-        yield text
-    finally:
-        sys.stdout, sys.stderr = old
-
-
 def _in_memory(connection):
     try:
         return type(connection).__module__ == "sqlite3" and not any(
@@ -671,61 +656,3 @@ def _let_go():
     for name in ("last_value", "last_type", "last_traceback", "last_exc"):
         if hasattr(sys, name):
             delattr(sys, name)
-
-
-def _put(path, text):
-    fd = _open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    data = text.encode("utf-8", "replace")
-    while data:
-        data = data[_write(fd, data):]
-    _close(fd)
-
-
-def _get(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read(_CAP).decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _forget(path):
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
-
-
-def _after_crash(text):
-    try:
-        return json.loads(text)
-    except ValueError:
-        return {"fired": False}
-
-
-def _wait(pid, seconds):
-    """("exit", status), ("signal", number) or ("hang", 0)."""
-    fd = os.pidfd_open(pid)
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    late = not poll.poll(int(seconds * 1000))
-    if late:
-        # faulthandler says where it stands.
-        for number in (signal.SIGABRT, signal.SIGKILL):
-            try:
-                os.kill(pid, number)
-            except OSError:
-                break
-            if poll.poll(1000):
-                break
-    _close(fd)
-    _, status = os.waitpid(pid, 0)
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except OSError:
-        pass
-    if late:
-        return "hang", 0
-    if os.WIFSIGNALED(status):
-        return "signal", os.WTERMSIG(status)
-    return "exit", os.WEXITSTATUS(status)

@@ -6,7 +6,8 @@ import sys
 import traceback
 import types
 
-from exitpath_fault import Outcome, activate, capture_output
+from exitpath_child import capture_output
+from exitpath_fault import Outcome, activate
 
 
 def _runner(driver, kind, name):

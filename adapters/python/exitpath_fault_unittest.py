@@ -2,7 +2,8 @@
 import sys
 import unittest
 
-from exitpath_fault import Outcome, activate, capture_output
+from exitpath_child import capture_output
+from exitpath_fault import Outcome, activate
 
 
 def patch(module):
