@@ -64,6 +64,24 @@ function address(handle, get) {
   return '';
 }
 
+// Inodes of TCP sockets whose peer has gone, or that are going themselves.
+function closingSockets() {
+  const found = new Set();
+
+  for (const table of ['/proc/self/net/tcp', '/proc/self/net/tcp6']) {
+    try {
+      for (const line of own.readFileSync(table, 'latin1').split('\n').slice(1)) {
+        const column = line.trim().split(/\s+/);
+
+        if (column.length > 9 && !/^0[123A]$/.test(column[3])) found.add(column[9]);
+      }
+    } catch {
+      // No IPv6.
+    }
+  }
+  return found;
+}
+
 function describeSocket(handle) {
   const peer = address(handle, 'getpeername');
 
@@ -90,6 +108,7 @@ class Report {
     this.notes = new Map();
     this.claimed = new Set(); // descriptors that belong to a handle
     this.canaries = new Set();
+    this.closing = null; // inodes, when they were looked up
   }
 
   // Is it one of ours? The planted ones are ticked off.
@@ -135,6 +154,16 @@ function addTimer(report, entry, timer) {
       `${by.function || 'function'} (${by.file}:${by.line})`);
 }
 
+// Pools of connections (fetch, agents) let the process end: it may do so before they have
+// heard that the server of the test is closed.
+function isClosing(report, entry, handle) {
+  if (entry.type !== 'TCPWRAP' || handle.hasRef()) return false;
+  report.closing = report.closing || closingSockets();
+  const inode = /^socket:\[(\d+)\]$/.exec(own.readlinkSync('/proc/self/fd/' + handle.fd));
+
+  return inode !== null && report.closing.has(inode[1]);
+}
+
 function addHandle(report, entry, handle) {
   const fd = handle.fd;
 
@@ -142,6 +171,7 @@ function addHandle(report, entry, handle) {
   if (entry.type === 'UDPWRAP' && report.isOwn('handle', entry.at)) return;
   if (typeof fd !== 'number' || fd < 0 || before.has(fd)) return;
   report.claimed.add(fd);
+  if (isClosing(report, entry, handle)) return;
   const kind = kinds[entry.type] && kinds[entry.type](handle, entry);
 
   if (!kind) return;
@@ -164,6 +194,7 @@ function addCreated(report) {
 // Whatever else keeps node from exiting: watchers, ports, signal handlers.
 function addActive(report) {
   for (const owner of own.activeHandles.call(process)) {
+    if (owner._handle === null) continue; // closed, and about to say so
     const handle = owner._handle || owner;
     const id = typeof handle.getAsyncId === 'function' ? handle.getAsyncId() : 0;
     const entry = created.get(id);

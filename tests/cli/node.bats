@@ -67,6 +67,21 @@ leaks() { # NAME KIND: found under node:test, and the base is clean against itse
   gate 0 "listeners grow: 11 of 'abort' on one AbortSignal" '"findings": *\[\]' -- node --test
 }
 
+@test "node: connections that fetch and agents keep for a server that is closed are none" {
+  project && node_test interval && commit_all base && git tag base
+  cat >b.test.js <<'EOF'
+const { test, before, after } = require('node:test');
+const http = require('http');
+let server;
+before(() => new Promise((r) => { server = http.createServer((q, s) => s.end('x')).listen(0, r); }));
+after(() => new Promise((r) => server.close(r)));
+test('fetch', async () => { await (await fetch(`http://localhost:${server.address().port}`)).text(); });
+test('get', () => new Promise((r) => http.get({ port: server.address().port }, (s) => s.resume().on('end', r))));
+EOF
+  commit_all candidate && git tag candidate
+  gate 0 -- node --test
+}
+
 @test "node: --test-force-exit hides nothing" {
   project && node_test server && revisions 'async () => {}'
   node --test --test-force-exit a.test.js >/dev/null 2>&1 || skip "this node has no --test-force-exit"
