@@ -108,7 +108,7 @@ python_with() {
   names=$(IFS=,; echo "$*")
   for python in ${PYTHON-} python3 /usr/bin/python3; do
     if (cd "$BATS_TEST_TMPDIR" && "$EXITPATH_BIN" run -- "$python" -c "import $names") >/dev/null 2>&1; then
-      command -v "$python"
+      echo "$python"
       return
     fi
   done
