@@ -139,8 +139,8 @@ static const char *go_canary(void)
 extern const struct detector detector_go;
 const struct detector detector_go = {
 	.name = "go",
-	.summary = "goroutines, tickers, descriptors and sockets of `go test`, cycle by "
-		   "cycle",
+	.summary =
+		"goroutines, tickers, descriptors, sockets of `go test`, cycle by cycle",
 	.wraps = true,
 	.inside = true,
 	.fits = go_fits,

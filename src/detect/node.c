@@ -143,8 +143,8 @@ static const char *node_canary(void)
 extern const struct detector detector_node;
 const struct detector detector_node = {
 	.name = "node",
-	.summary = "handles, timers, descriptors of node:test, Jest, mocha, vitest and "
-		   "scripts",
+	.summary =
+		"handles, timers, descriptors of node:test, Jest, mocha, vitest, scripts",
 	.fits = node_command,
 	.install = "node 18 or newer",
 	.probe = node_probe,
