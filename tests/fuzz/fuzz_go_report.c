@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		/* What was added is held at the end, at least. */
 		for (size_t k = 0; k < r.ncycles && r.cycles[k].whole; k++)
 			before += go_held_added(&r, h, k) -
-				  (h->resource == RESOURCE_GOROUTINE
+				  (h->resource == RESOURCE_GOROUTINE ||
+						   h->resource == RESOURCE_TIMER
 					   ? 0
 					   : go_held_released(h, k));
 		if (r.ncycles && r.cycles[r.ncycles - 1].whole &&
