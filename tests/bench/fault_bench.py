@@ -2,7 +2,11 @@
 
 Against running it again for every N (the N-th malloc fails, by a library of a page below), and per point
 against `strace -e inject` and libfiu, where they can do the same: fail one call of one run.
+
+FAULT_ROWS, FAULT_SAMPLE, FAULT_POINTS make it shorter; JANSSON names a checkout of jansson, whose tests are
+explored too.
 """
+import glob
 import json
 import os
 import resource
@@ -55,20 +59,22 @@ def shell(script):
     return ["sh", "-c", f"exec sqlite3 :memory: <{script}"]
 
 
-def explore(exitpath, directory, *options):
-    took, out = cpu([exitpath, "fault", "--quiet", "--json", *options, "--", *shell("script.sql")], cwd=directory)
+def explore(exitpath, directory, *options, command=None):
+    command = command or shell("script.sql")
+    took, out = cpu([exitpath, "fault", "--quiet", "--json", *options, "--", *command], cwd=directory)
     report = json.loads(out)
     if not report["explored"]:
         sys.exit(f"bench: fault: {report}")
     return took, report
 
 
-def every_nth(library, directory, calls):
+def every_nth(library, directory, calls, command=None):
     """The mean cost of a run whose N-th malloc fails, for a sample of all N."""
     took = 0.0
+    command = command or shell("script.sql")
     for i in range(SAMPLE):
         env = {**os.environ, "LD_PRELOAD": library, "NTH": str(1 + i * calls // SAMPLE)}
-        took += cpu(shell("script.sql"), env, directory)[0]
+        took += cpu(command, env, directory)[0]
     return took / SAMPLE
 
 
@@ -92,6 +98,43 @@ def peers(directory, per_point):
             continue
         took = min(cpu(command, cwd=directory)[0] for _ in range(3))
         print(f"  a point by {what}: {took * 1e3:.1f} ms of CPU, {per_point * 1e3:.1f} ms here")
+
+
+def build_jansson(checkout, directory):
+    """Its own tests that pass, each a program below directory."""
+    os.mkdir(f"{directory}/conf")
+    with open(f"{directory}/conf/jansson_private_config.h", "w", encoding="ascii"):
+        pass
+    for test in sorted(glob.glob(f"{checkout}/test/suites/api/test_*.c")):
+        name = os.path.basename(test)[:-2]
+        command = ["gcc", "-w", "-g", "-O1", "-DHAVE_CONFIG_H", "-DHAVE_STDINT_H", "-DHAVE_LOCALE_H",
+                   "-DHAVE_SETLOCALE", f"-I{directory}/conf", f"-I{checkout}/android", f"-I{checkout}/src", "-o",
+                   f"{directory}/{name}", test, *glob.glob(f"{checkout}/src/*.c"), "-lm"]
+        if subprocess.run(command, check=False).returncode == 0 and subprocess.run(
+                [f"./{name}"], cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                check=False).returncode == 0:
+            yield name
+
+
+def jansson(row, exitpath, library, work):
+    checkout = os.environ.get("JANSSON")
+    if not checkout:
+        print("fault: JANSSON names no checkout of jansson, its tests are left out")
+        return
+    directory = f"{work}/jansson"
+    os.mkdir(directory)
+    subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+    sums = dict.fromkeys(("calls", "points", "forked", "rerun"), 0)
+    took = every = 0.0
+    for name in build_jansson(os.path.abspath(checkout), directory):
+        spent, report = explore(exitpath, directory, "--classes", "memory", command=[f"./{name}"])
+        took += spent
+        every += every_nth(library, directory, report["calls"], [f"./{name}"]) * report["calls"]
+        for key in sums:
+            sums[key] += report[key]
+    print(f"fault: jansson's tests: {sums['calls']} calls of the class memory, {sums['points']} distinct stacks,"
+          f" {sums['forked']} in forks, {sums['rerun']} by runs of their own, {took:.1f} s of CPU")
+    row("fault: jansson's tests against every N (extrapolated)", f"1/{every / took:.1f}", "1/50")
 
 
 def bench(exitpath, work, row):
@@ -125,3 +168,4 @@ def bench(exitpath, work, row):
     row("fault: forks against a run for each of those points, CPU", f"{took / (alone['cpu_ms'] / 1e3):.2f}", "< 1")
     peers(directory, took / forked["explored"])
     print(f"  a point by a run of its own here: {each_alone * 1e3:.1f} ms")
+    jansson(row, exitpath, library, work)
