@@ -368,6 +368,14 @@ static bool gave_no_error(const struct source_tree *t, const struct assertion *a
 	       count_of(now->body, " err") < count_of(old->body, " err") - 1;
 }
 
+/* C: it stood in one branch of an #ifdef, and something much like it is still there. */
+static bool was_a_variant(const struct source_tree *t, const struct assertion *a,
+			  const struct unit *now)
+{
+	return (t->lang == LANG_C || t->lang == LANG_CPP) && a->guards > 0 &&
+	       likeness(a->text, now->body) >= 60;
+}
+
 static void report_removed(struct comparison *c, const struct units *was,
 			   struct units *in, const struct unit *old,
 			   const struct unit *now)
@@ -382,6 +390,7 @@ static void report_removed(struct comparison *c, const struct units *was,
 	for (size_t i = 0; i < old->n; i++) {
 		if (old->v[i].paired || old->v[i].strength == STRENGTH_NONE ||
 		    goes_with_code(c, old->v[i].text) ||
+		    was_a_variant(&was->tree, &old->v[i], now) ||
 		    gave_no_error(&was->tree, &old->v[i], old, now) ||
 		    found_elsewhere(c, &old->v[i], now))
 			continue;
