@@ -32,6 +32,7 @@ enum { PATIENCE_MS = 60000 }; /* with a machine, or a file system, that hardly a
 static int keep_only(int *socket)
 {
 	int high = fcntl(*socket, F_DUPFD_CLOEXEC, 4);
+	/* exitpath: ignore[never-released] close_range() takes it; an error ends this */
 	int null = open("/dev/null", O_RDWR);
 
 	if (high < 0 || null < 0)

@@ -105,6 +105,16 @@ static unsigned position(const struct source_tree *t, uint32_t list, uint32_t ar
 	return UINT32_MAX;
 }
 
+/* `Socket`, `_Socket`. */
+static bool is_class(struct text name)
+{
+	size_t i = 0;
+
+	while (i < name.len && name.at[i] == '_')
+		i++;
+	return i < name.len && isupper((unsigned char)name.at[i]);
+}
+
 /* What a call does to one of its arguments. */
 static enum effect given_to(const struct scan_lang *l, const struct source_tree *t,
 			    uint32_t call, uint32_t argument, const struct resource *r,
@@ -138,8 +148,7 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return known == EFFECT_ESCAPED ? EFFECT_ESCAPED : EFFECT_USED;
 	if (r->closed_here)
 		return EFFECT_USED;
-	if (name_keeps(last) ||
-	    (l->classes && last.len && isupper((unsigned char)last.at[0])))
+	if (name_keeps(last) || (l->classes && is_class(last)))
 		return EFFECT_ESCAPED;
 	if (r->pair && r->pair->heap && !name_only_uses(last))
 		return EFFECT_ESCAPED;

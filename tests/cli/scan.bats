@@ -240,3 +240,9 @@ YAML
   run "$EXITPATH_BIN" scan --format morse .
   [ "$status" -eq 2 ]
 }
+
+@test "scan: exitpath's own sources hold" {
+  cd "$EXITPATH_ROOT"
+  run "$EXITPATH_BIN" scan src shim
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
