@@ -17,7 +17,7 @@ enum {
 	FAULT_POINTS = 16384,
 	FAULT_MODULES = 512,
 	FAULT_PATH = 232,
-	FAULT_LATE_MAX = 3, /* children that may be late before no more are made */
+	FAULT_LATE_MAX = 2, /* children that may be late before no more are made */
 };
 
 enum fault_mode {

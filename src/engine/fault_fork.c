@@ -9,8 +9,7 @@
 
 /* A run of forks for fewer points costs what it saves. */
 enum { POINTS_MIN = 3 };
-/* A child that is later than this is left to a run of its own, which waits longer. */
-enum { CHILD_FACTOR = 3, CHILD_MORE_MS = 1000, CHILD_MAX_MS = 60000 };
+#define CHILD_MAX_MS (UINT64_C(600) * 1000)
 #define RUN_MAX_MS (UINT64_C(3600) * 1000)
 
 void fault_forked_release(struct fault_forked *f)
@@ -38,18 +37,18 @@ static size_t choose_keys(const struct fault_plan *plan, uint64_t *keys)
 	return n;
 }
 
-static uint32_t child_ms(const struct fault_seen *base)
+/* As long as a run of its own: on a busy machine less makes children late, and after a
+ * few of these no more are made. */
+static uint32_t child_ms(const struct fault_session *s)
 {
-	uint64_t ms = base->run.wall_us / 1000 * CHILD_FACTOR + CHILD_MORE_MS;
-
-	return ms < CHILD_MAX_MS ? (uint32_t)ms : CHILD_MAX_MS;
+	return (uint32_t)(s->timeout_ms < CHILD_MAX_MS ? s->timeout_ms : CHILD_MAX_MS);
 }
 
 /* Each child may go on for as long as the run without a fault. */
 static uint64_t run_ms(const struct fault_session *s, const struct fault_fork *f,
 		       size_t points)
 {
-	uint64_t ms = s->timeout_ms + points * child_ms(f->base);
+	uint64_t ms = s->timeout_ms + points * child_ms(s);
 
 	ms = ms < RUN_MAX_MS ? ms : RUN_MAX_MS;
 	return f->time_ms && f->time_ms < ms ? f->time_ms : ms;
@@ -287,7 +286,7 @@ int fault_fork_explore(struct fault_session *s, const struct fault_fork *f,
 		.keys = keys,
 		.nkeys = choose_keys(f->plan, keys),
 		.forever = s->opts->forever,
-		.deadline_ms = child_ms(f->base),
+		.deadline_ms = child_ms(s),
 	};
 
 	*ret = (struct fault_forked){.clean = xcalloc(f->plan->n + 1, 1)};
