@@ -1,10 +1,12 @@
 /* Any bytes as source that the rules look at, and as the text of a rule. The first byte
  * says which language; 'R': a rule. */
+#include "base/mem.h"
 #include "contract/rules.h"
 #include "scan/scan.h"
 
 #include <sanitizer/lsan_interface.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,14 +50,18 @@ static void source(enum source_lang lang, const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	/* As the engine has it: a NUL behind. AddressSanitizer's regexec() looks for one.
+	 */
+	CLEANUP_FREE char *text = xstrndup((const char *)data, size);
+
 	if (!set)
 		prepare();
-	if (!size)
+	if (!size || strlen(text) != size)
 		return 0;
 	if (data[0] == 'R')
-		rule((const char *)data + 1, size - 1);
+		rule(text + 1, size - 1);
 	else
-		source((enum source_lang)(1 + data[0] % (LANG_END - 1)),
-		       (const char *)data + 1, size - 1);
+		source((enum source_lang)(1 + data[0] % (LANG_END - 1)), text + 1,
+		       size - 1);
 	return 0;
 }
