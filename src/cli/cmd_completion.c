@@ -20,11 +20,11 @@ static int run_completion(char **argv)
 			"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 			"\t\tCOMPREPLY=($(compgen -W '");
 	for (size_t i = 0; commands[i]; i++)
-		buf_addf(&text, "%s%s", i ? " " : "", commands[i]->name);
+		buf_addf(&text, "%s ", commands[i]->name);
 	buf_adds(&text,
-		 "' -- \"$cur\"))\n\telse\n"
+		 "help' -- \"$cur\"))\n\telse\n"
 		 "\t\tCOMPREPLY=($(compgen -W \"$(exitpath \"${COMP_WORDS[1]}\" --help "
-		 "2>/dev/null | grep -o -e '^  --[a-z]*')\" -- \"$cur\"))\n"
+		 "2>/dev/null | grep -o -e '^  --[a-z-]*')\" -- \"$cur\"))\n"
 		 "\tfi\n}\ncomplete -o default -F _exitpath exitpath\n");
 	return command_print(buf_str(&text));
 }

@@ -22,7 +22,8 @@ static const struct option_row rows[] = {
 	 &opts.candidate, 0, 0},
 	{"setup", "CMD", "shell command that builds a revision, once each",
 	 OPTION_COMMAND, &opts.setup, 0, 0},
-	{"detector", "NAME,…", "which detectors (default: all that fit)", OPTION_TEXT,
+	{"detector", "NAME,…",
+	 "lsan, heap, valgrind, ledger, go, python, node, pg (all that fit)", OPTION_TEXT,
 	 &opts.detectors, 0, 0},
 	{"pg", "URL",
 	 "PostgreSQL server of the command, or '$NAME' of a variable with it",
@@ -89,10 +90,10 @@ static int run_gate_command(char **argv)
 	struct options o = {
 		.usage = "exitpath gate [OPTION…] [-- COMMAND…]",
 		.about = "Runs the whole contract on base and candidate: every lifecycle "
-			 "under its detectors,\nthen the suite. Exit status: 0 clean, 10 "
-			 "behavior_failed, 20 leak, 30 baseline_invalid,\n40 "
-			 "inconclusive, 50 "
-			 "harness_error, 60 rejected, 2 usage.",
+			 "under its detectors,\nthen with `faults` in the contract its "
+			 "calls that can fail, then the suite.\n\nExit status: 0 clean, "
+			 "10 behavior_failed, 20 leak or defect, 30 baseline_invalid,\n"
+			 "40 inconclusive, 50 harness_error, 2 usage.",
 	};
 
 	return run_gate(argv, &o);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "engine/units.h"
+#include "report/escape.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -228,6 +229,12 @@ int options_parse(struct options *o, char **argv, struct strv *ret_operands,
 		       : check_operands(o, name, ret_operands, argv, err);
 }
 
+/* printf() counts bytes, and the ellipsis of a list has three. */
+static int width_in_bytes(const char *left)
+{
+	return (int)(22 + strlen(left) - text_columns(left));
+}
+
 static void print_rows(const struct option_row *rows)
 {
 	for (; rows && rows->name; rows++) {
@@ -235,7 +242,7 @@ static void print_rows(const struct option_row *rows)
 			rows->value ? xasprintf("--%s %s", rows->name, rows->value)
 				    : xasprintf("--%s", rows->name);
 
-		printf("  %-22s %s\n", left, rows->help);
+		printf("  %-*s %s\n", width_in_bytes(left), left, rows->help);
 	}
 }
 

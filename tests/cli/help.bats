@@ -2,22 +2,22 @@ bats_require_minimum_version 1.5.0
 load common
 
 commands() { "$EXITPATH_BIN" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
-options_of() { "$EXITPATH_BIN" "$1" --help | grep -o -e '^  --[a-z]*' | tr -d ' '; }
+options_of() { "$EXITPATH_BIN" "$1" --help | grep -o -e '^  --[a-z-]*' | tr -d ' '; }
 
 @test "help: every command and every option of it is in the manual" {
   page=$(mandoc -T utf8 "$EXITPATH_ROOT/docs/exitpath.1" | sed 's/.\x08//g')
   [ "$(commands | wc -l)" -ge 7 ]
   for command in $(commands); do
-    grep -q "^ *\(exitpath \)\?$command\b" <<<"$page" || { echo "the manual has no $command"; return 1; }
+    grep -q "^ *$command\b" <<<"$page" && grep -q "^ *exitpath $command\b" <<<"$page" || { echo "the manual has no $command"; return 1; }
     for option in $(options_of "$command"); do
-      [ "$option" = --help ] || grep -q -e "$option\b" <<<"$page" || { echo "the manual has no $command $option"; return 1; }
+      [ "$option" = --help ] || grep -q -e "$option\([^a-z-]\|\$\)" <<<"$page" || { echo "the manual has no $command $option"; return 1; }
     done
   done
 }
 
 @test "help: every option in the manual exists" {
   all=$(for command in $(commands); do options_of "$command"; done; echo --version)
-  for option in $(grep -o '^\.It Fl -[a-z]*\|^\.Fl -[a-z]*\|, Fl -[a-z]*' "$EXITPATH_ROOT/docs/exitpath.1" | sed 's/.*Fl -/--/' | sort -u); do
+  for option in $(grep -o '^\.It Fl -[a-z-]*\|^\.Fl -[a-z-]*\|, Fl -[a-z-]*' "$EXITPATH_ROOT/docs/exitpath.1" | sed 's/.*Fl -/--/' | sort -u); do
     grep -qx -e "$option" <<<"$all" || { echo "the manual has $option"; return 1; }
   done
 }
@@ -81,6 +81,8 @@ eval "$("$1" completion)"
 COMP_WORDS=(exitpath ga) COMP_CWORD=1 && _exitpath && echo "${COMPREPLY[*]}"
 COMP_WORDS=(exitpath gate --cy) COMP_CWORD=2 && _exitpath && echo "${COMPREPLY[*]}"
 COMP_WORDS=(exitpath evidence --art) COMP_CWORD=2 && _exitpath && echo "${COMPREPLY[*]}"
+COMP_WORDS=(exitpath fault --no) COMP_CWORD=2 && _exitpath && echo "${COMPREPLY[*]}"
+COMP_WORDS=(exitpath s) COMP_CWORD=1 && _exitpath && echo "${COMPREPLY[*]}"
 COMP_WORDS=(exitpath nonsense --x) COMP_CWORD=2 && _exitpath && echo "${COMPREPLY[*]}"
 complete -p exitpath
 SCRIPT
@@ -88,5 +90,7 @@ SCRIPT
   [ "${lines[0]}" = gate ]
   [ "${lines[1]}" = --cycles ]
   [ "${lines[2]}" = "--artifacts --artifact" ]
+  [ "${lines[3]}" = --no-fork ]
+  [ "${lines[4]}" = scan ]
   [[ "$output" == *"-F _exitpath exitpath" ]]
 }
