@@ -22,6 +22,17 @@ options_of() { "$EXITPATH_BIN" "$1" --help | grep -o -e '^  --[a-z-]*' | tr -d '
   done
 }
 
+@test "help: every detector is in the manual, in docs/DETECTORS.md and in the help of gate" {
+  names=$(sed -n 's/^extern const struct detector detector_\([a-z]*\);/\1/p' "$EXITPATH_ROOT/src/detect/registry.c")
+  [ "$(wc -w <<<"$names")" -ge 8 ]
+  help=$("$EXITPATH_BIN" gate --help | grep -e --detector)
+  for name in $names; do
+    grep -q "^\.It Cm $name$" "$EXITPATH_ROOT/docs/exitpath.1" || { echo "the manual has no $name"; return 1; }
+    grep -q "^## $name" "$EXITPATH_ROOT/docs/DETECTORS.md" || { echo "DETECTORS.md has no $name"; return 1; }
+    grep -qw "$name" <<<"$help" || { echo "gate --help has no $name"; return 1; }
+  done
+}
+
 @test "help: the manual's exit statuses are those of the program" {
   pairs=$(awk '/^\.It [0-9]+$/ { code = $2 } /^\.Sy/ && code != "" { print code ":" $2; code = "" }' "$EXITPATH_ROOT/docs/exitpath.1")
   [ "$(wc -l <<<"$pairs")" -ge 7 ]
