@@ -117,6 +117,29 @@ static int explain_rules(void)
 	return command_print(buf_str(&out));
 }
 
+static int check(const struct strv *paths, const struct scan_format **ret_format,
+		 struct err *err)
+{
+	const char *name = common.format ? common.format : "text";
+
+	if (diff && paths->n) {
+		err_set(err, ERR_USAGE, "--diff looks at all that changed, not at `%s`",
+			paths->v[0]);
+		err_hint(err, "leave out the path");
+		return -1;
+	}
+	if (!strcmp(name, "json")) {
+		common.json = true;
+		name = "text";
+	}
+	*ret_format = scan_format_find(name);
+	if (*ret_format)
+		return 0;
+	err_set(err, ERR_USAGE, "there is no format \"%s\"", name);
+	err_hint(err, "text, json, sarif, github, rdjsonl, gitlab");
+	return -1;
+}
+
 static int run(char **argv)
 {
 	struct options o = {
@@ -128,7 +151,8 @@ static int run(char **argv)
 			"skip, errors that nobody is told of.\nPATH is a file or a "
 			"directory (the working directory); --diff looks at all that "
 			"changed.\nA comment `exitpath: ignore[RULE] reason` takes a "
-			"finding away. --format is text, sarif,\ngithub, rdjsonl or "
+			"finding away. --format is text, json,\nsarif, github, rdjsonl "
+			"or "
 			"gitlab.\n\nExit status: 0 clean, 20 findings.",
 		.rows = rows,
 		.operands = 4096,
@@ -151,13 +175,7 @@ static int run(char **argv)
 	opts.store = common.store;
 	opts.severity = notes ? SCAN_NOTE : SCAN_WARNING;
 	opts.jobs = (unsigned)jobs;
-	format = scan_format_find(common.format ? common.format : "text");
-	if (!format) {
-		err_set(&err, ERR_USAGE, "there is no format \"%s\"", common.format);
-		err_hint(&err, "text, sarif, github, rdjsonl, gitlab; --json");
-		return command_fail(&err);
-	}
-	if (engine_scan(&opts, &report, &err) < 0)
+	if (check(&paths, &format, &err) < 0 || engine_scan(&opts, &report, &err) < 0)
 		return command_fail(&err);
 	tell_skipped(&report);
 	text = common.json ? as_json(&report) : as_format(&report, format);

@@ -189,6 +189,9 @@ lock_bug() { # FILE [TEXT]: a lock that stays held, TEXT behind the work
   [ "$(git status --short | tr '\n' ' ')" = " M old.py ?? new.py " ]
   run "$EXITPATH_BIN" scan --diff nowhere
   [ "$status" -eq 2 ]
+  run "$EXITPATH_BIN" scan --diff HEAD old.py
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"not at \`old.py\`"*"next: leave out the path"* ]]
 }
 
 @test "scan: rules of a project, and what is wrong with one" {
@@ -237,6 +240,8 @@ YAML
   jq -e '.location.range.start.line == 3 and .severity == "WARNING"' <<<"$output"
   run "$EXITPATH_BIN" scan --format gitlab .
   jq -e '.[0] | .check_name == "release-not-protected" and (.fingerprint | length) == 16 and .location.lines.begin == 3' <<<"$output"
+  run "$EXITPATH_BIN" scan --format json .
+  [ "$(jq -r .outcome <<<"$output")" = defect ]
   run "$EXITPATH_BIN" scan --format morse .
   [ "$status" -eq 2 ]
 }
