@@ -144,6 +144,12 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return EFFECT_USED;
 	if (part)
 		return EFFECT_USED;
+	/* `u->host = buffer_ptr(&host)` */
+	if (r->by_address && text_among(last, "*_ptr") &&
+	    t->nodes[call].parent != SOURCE_NONE &&
+	    is_kind(t, t->nodes[call].parent, &l->assigns) &&
+	    !is_kind(t, t->nodes[call].parent, &l->declarations))
+		return EFFECT_ESCAPED;
 	if (known >= 0)
 		return known == EFFECT_ESCAPED ? EFFECT_ESCAPED : EFFECT_USED;
 	if (r->closed_here)
@@ -356,10 +362,20 @@ enum effect effect_deferred(const struct scan_lang *lang, const struct source_tr
 
 static bool is_nothing(struct text t)
 {
+	/* `(iconv_t)-1` */
+	if (t.len && t.at[0] == '(')
+		for (size_t i = 0; i + 1 < t.len; i++)
+			if (t.at[i] == ')') {
+				t.at += i + 1;
+				t.len -= i + 1;
+				while (t.len && t.at[0] == ' ')
+					t.at++, t.len--;
+			}
 	return text_among(t, "NULL None nil null undefined nullptr 0 -1 false False "
 			     "INVALID_HANDLE_VALUE CURL_SOCKET_BAD MAP_FAILED "
 			     "INVALID_SOCKET") ||
-	       text_among(t, "*INVALID* *_NONE *_NULL *_FAILED *_BAD *_EVENT *_ERROR");
+	       text_among(t,
+			  "*_ERR *INVALID* *_NONE *_NULL *_FAILED *_BAD *_EVENT *_ERROR");
 }
 
 /* `(f = fopen(p))` is f. */
@@ -430,6 +446,39 @@ static enum verdict macro_test(const struct scan_lang *l, const struct source_tr
 		       : HELD_IF_FALSE;
 }
 
+/* `OPEN_FAILED(fd)` */
+static bool is_invalid(const struct scan_lang *l, const struct source_tree *t,
+		       uint32_t call, const struct resource *r)
+{
+	uint32_t list = source_child(t, call, l->f_arguments);
+	uint32_t first = list == SOURCE_NONE ? list : source_named_child(t, list, 0);
+
+	return first != SOURCE_NONE && names_it(r, effect_text(t, first)) &&
+	       text_among(text_last(effect_callee(l, t, call)),
+			  "*ERROR *FAILED *INVALID* IS_ERR*");
+}
+
+static bool is_next(const struct scan_lang *l, const struct source_tree *t, uint32_t call)
+{
+	struct text last = text_last(effect_callee(l, t, call));
+
+	return memmem(last.at, last.len, "next", 4) != NULL;
+}
+
+/* `buf.len`, `buffer_len(&buf)`: an empty one holds nothing. */
+static bool is_size(struct text t, const struct resource *r)
+{
+	size_t n = r->name.len;
+
+	if (!r->by_address)
+		return false;
+	if (t.len > n && !memcmp(t.at, r->name.at, n) && t.at[n] == '.')
+		return text_among(text_last(t), "len length nr count size");
+	return t.len > n + 3 && t.at[t.len - 1] == ')' && t.at[t.len - n - 2] == '&' &&
+	       !memcmp(t.at + t.len - n - 1, r->name.at, n) &&
+	       memmem(t.at, t.len - n, "_len(", 5) != NULL;
+}
+
 enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 			 uint32_t node, const struct resource *r, bool error_counts)
 {
@@ -439,6 +488,10 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 
 	if (names_it(r, whole))
 		return HELD_IF_TRUE;
+	if (is_size(whole, r))
+		return HELD_IF_TRUE;
+	if (is_kind(t, node, &l->calls) && is_invalid(l, t, node, r))
+		return HELD_IF_FALSE;
 	if (error_counts && r->error.len && text_same(whole, r->error))
 		return text_among(r->error, "ok found") ? HELD_IF_TRUE : HELD_IF_FALSE;
 	if (r->by_address && error_counts && node == r->node)
@@ -461,10 +514,17 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 		op.at++, op.len--;
 	while (op.len && strchr(" \t\n\\", op.at[op.len - 1]))
 		op.len--;
-	if (names_it(r, left))
+	if (names_it(r, left) || is_size(left, r))
 		return compare(op, right, false);
 	if (names_it(r, right))
 		return compare(turned(op), left, false);
+	/* `next(&it, &x) > 0`: there is none. */
+	if (r->by_address && error_counts && text_is(op, ">") && text_is(right, "0") &&
+	    ((r->error.len && text_same(left, r->error)) ||
+	     source_within(t, r->node, first)))
+		return is_next(l, t, r->node) ? HELD_IF_FALSE
+		       : r->error.len	      ? SAYS_NOTHING
+					      : HELD_IF_TRUE;
 	error = error_counts && ((r->error.len && text_same(left, r->error)) ||
 				 (r->by_address && source_within(t, r->node, first)));
 	return error ? compare(op, right, true) : SAYS_NOTHING;

@@ -37,6 +37,8 @@ static void resolve(struct scan_lang *l)
 	l->tries = source_kinds(l->id, l->try_kinds);
 	l->declarations = source_kinds(l->id, l->declaration_kinds);
 	l->gotos = source_kinds(l->id, l->goto_kinds);
+	if (l->config_kinds)
+		l->configs = source_kinds(l->id, l->config_kinds);
 	l->f_body = source_field(l->id, "body");
 	l->f_name = source_field(l->id, "name");
 	l->f_left = source_field(l->id, "left");

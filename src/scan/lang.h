@@ -36,6 +36,8 @@ struct scan_lang {
 	struct source_kinds raising, ifs, jumps, gotos, blocks, finallys, handlers, tries;
 	const char *declaration_kinds; /* a local is declared in one; "": by assignment */
 	struct source_kinds declarations;
+	const char *config_kinds; /* conditional compilation; NULL: there is none */
+	struct source_kinds configs;
 	bool classes;	  /* a call of an upper case name makes an object */
 	bool closeable;	  /* what has a close() is to be closed whatever happens (Java) */
 	bool part_is_own; /* free(p->name) does not release p (C) */

@@ -109,6 +109,9 @@ static bool is_noreturn(const struct source_tree *t, const struct kinds *k, uint
 
 	if (call == SOURCE_NONE || t->nodes[call].kind != k->call)
 		return false;
+	if (source_text_is(t, call, "assert(0)") ||
+	    source_text_is(t, call, "assert(false)"))
+		return true;
 	callee = source_child(t, call, k->function);
 	for (size_t i = 0; callee != SOURCE_NONE && i < sizeof(names) / sizeof(*names);
 	     i++)
@@ -208,7 +211,8 @@ static void lower_preproc(struct flow_builder *b, const struct kinds *k, uint32_
 
 	flow_switch_begin(b, &s, SOURCE_NONE);
 	s.scope.kind = SCOPE_CHOICE;
-	s.has_default = alternative != SOURCE_NONE;
+	s.has_default =
+		alternative != SOURCE_NONE || b->t->nodes[n].kind == k->preproc_else;
 	flow_case(b, &s, false, false);
 	for (SOURCE_CHILDREN(b->t, n, child))
 		if (child != condition && child != name && child != alternative &&
@@ -376,6 +380,8 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 	.address_kinds = "pointer_expression", .argument_list_kinds = "argument_list", \
 	.keyword_kinds = "",                                                           \
 	.declaration_kinds = "declaration condition_clause for_range_loop",            \
+	.config_kinds = "preproc_if preproc_ifdef preproc_else preproc_elif "          \
+			"preproc_elifdef",                                             \
 	.part_is_own = true, .assign_kinds = "assignment_expression init_declarator",  \
 	.and_tokens = {"&&"}, .or_tokens = {"||"}, .not_tokens = {"!"},                \
 	.binary_kinds = "binary_expression", .not_kinds = "unary_expression",          \

@@ -104,8 +104,7 @@ static bool is_sure_release_word(const char *w, size_t at, size_t n)
 	return text_among(
 		(struct text){w, strlen(w)},
 		"close fclose pclose closedir sclose aclose free xfree sdsfree "
-		"destroy release unref dispose cleanup fini deinit dealloc rollback "
-		"unlock runlock");
+		"destroy release unref dispose cleanup fini deinit dealloc rollback");
 }
 
 bool name_surely_releases(struct text last)
@@ -142,6 +141,31 @@ static bool is_acquire_word(const char *w, size_t at, size_t n)
 		"socket popen opendir allocate borrow checkout detach mkstemp");
 }
 
+static bool is_borrow_word(const char *w, size_t at, size_t n)
+{
+	(void)at;
+	(void)n;
+	return text_among((struct text){w, strlen(w)},
+			  "get find lookup peek head tail first last next prev elem node "
+			  "fetch parent current readdir val value key");
+}
+
+static bool is_make_word(const char *w, size_t at, size_t n)
+{
+	(void)at;
+	(void)n;
+	return text_among((struct text){w, strlen(w)},
+			  "new create alloc malloc calloc dup strdup copy open make "
+			  "acquire");
+}
+
+/* `dict_fetch_value(d, k)`, `list_head(l)`: what another owns and shows. */
+bool name_borrows(struct text last)
+{
+	return any_word(last, is_borrow_word, NULL) &&
+	       !any_word(last, is_make_word, NULL);
+}
+
 bool name_acquires(struct text last)
 {
 	return any_word(last, is_acquire_word, NULL);
@@ -168,7 +192,8 @@ static bool is_keep_word(const char *w, size_t at, size_t n)
 		"move "
 		"swap "
 		"submit schedule callback addcleanup install put enter defer hold list "
-		"thread async pipe cache transfer join return yield queue socketpair");
+		"thread async pipe cache transfer join return yield queue socketpair "
+		"build");
 }
 
 bool name_keeps(struct text last)

@@ -28,7 +28,9 @@ bool name_surely_releases(struct text last);
 /* free(), close(): of whatever it was that gave it. */
 bool name_is_basic_release(struct text last);
 struct text name_prefix(struct text last); /* `strbuf` of strbuf_init */
-bool name_acquires(struct text last);	   /* open, NewReader, git_repository_init … */
+bool name_acquires(struct text last);
+/* Does it show what another owns? */
+bool name_borrows(struct text last); /* open, NewReader, git_repository_init … */
 /* May it keep what it is given: append, NewReader, set_callback, Wrapper()? */
 bool name_keeps(struct text last);
 /* Of a C function: it reads or fills what it is given, and that is all. */

@@ -64,6 +64,7 @@ static const struct scan_pair go[] = {
 	{.what = "response body",
 	 .acquire = ".Get .Do .Post .Head .PostForm .RoundTrip",
 	 .names = "resp res response *Resp *resp *Response",
+	 .response = true,
 	 .body = true},
 	{.what = "rows",
 	 .acquire = ".Query .QueryContext .Queryx .Rows",

@@ -262,7 +262,8 @@ static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 	struct text callee = effect_callee(l, t, call), last = text_last(callee);
 	uint32_t arguments = source_child(t, call, l->f_arguments);
 
-	if (text_among(last, "append len cap min max abs va_arg") || is_upper(last))
+	if (text_among(last, "append len cap min max abs va_arg make *Error") ||
+	    is_upper(last) || (l->part_is_own && name_borrows(last)))
 		return false;
 	if (name_acquires(last))
 		return true;
@@ -326,6 +327,41 @@ static bool is_named(const struct scan_function *fn, uint32_t target, const char
 	return false;
 }
 
+/* `*ret = f = open()`, `self.f = f = open()`: another has it as well. */
+static bool is_shared(const struct scan_lang *l, const struct source_tree *t, uint32_t n)
+{
+	uint32_t up = t->nodes[n].parent, target, value;
+
+	return up != SOURCE_NONE && source_has(&l->assigns, t->nodes[up].kind) &&
+	       l->assign(t, up, &target, &value) && value == n && target != SOURCE_NONE &&
+	       !source_has(&l->identifiers, t->nodes[target].kind);
+}
+
+/* Is it one of HTTP? Clients of others have a Get() and a Do(), too. */
+static bool is_response(const struct scan_function *fn, struct text callee,
+			uint32_t target)
+{
+	const struct scan_lang *l = fn->lang;
+	const struct source_tree *t = fn->t;
+	uint32_t function = fn->flow->function;
+
+	if (text_among(callee, "http.*"))
+		return true;
+	for (uint32_t n = function; n < t->nodes[function].after; n++) {
+		struct text whole;
+
+		if (!source_has(&l->members, t->nodes[n].kind) ||
+		    !text_among(text_last(effect_text(t, n)), "Body StatusCode Status"))
+			continue;
+		whole = effect_text(t, source_child(t, n, l->f_object));
+		for (uint32_t m = target; m < t->nodes[target].after; m++)
+			if (source_has(&l->identifiers, t->nodes[m].kind) &&
+			    text_same(effect_text(t, m), whole))
+				return true;
+	}
+	return false;
+}
+
 /* `s = append(s, x)` makes it larger. */
 static bool is_enlarged(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t call, uint32_t target)
@@ -354,12 +390,14 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	call = call_of(l, t, value);
 	if (call == SOURCE_NONE)
 		return;
-	if (is_enlarged(l, t, call, target))
+	if (is_enlarged(l, t, call, target) || is_shared(l, t, n))
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
 	acquire = text_last(effect_callee(l, t, call));
 	if (pair && pair->names && !is_named(fn, target, pair->names))
 		pair = NULL;
+	if (pair && pair->response && !is_response(fn, effect_callee(l, t, call), target))
+		return;
 	if (source_has(&l->identifiers, t->nodes[target].kind)) {
 		struct text name = effect_text(t, target);
 
@@ -444,9 +482,10 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 	if (arguments == SOURCE_NONE || name_releases(text_last(effect_callee(l, t, n))))
 		return;
 	parent = n == top ? SOURCE_NONE : t->nodes[n].parent;
-	/* Nobody asks whether it worked: it made an empty one. */
+	/* Nobody asks whether it worked: it made an empty one, or copied a value. */
 	if ((parent == SOURCE_NONE || parent == top) &&
-	    text_among(text_last(effect_callee(l, t, n)), "*_init *init *Init"))
+	    text_among(text_last(effect_callee(l, t, n)),
+		       "*_init *init *Init *_init_* *_get_* *_reset"))
 		return;
 	if (parent != SOURCE_NONE && source_has(&l->assigns, t->nodes[parent].kind) &&
 	    l->assign(t, parent, &target, &value))
@@ -459,7 +498,9 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 			continue;
 		name.at++;
 		name.len--;
+		/* `&err`: set when it fails, and the caller asks for that. */
 		if (text_last(name).len == name.len && !has_resource(r, name) &&
+		    !text_among(name, "err errmsg *_err *error") &&
 		    is_filled_by(fn, name, text_last(effect_callee(l, t, n))))
 			add_resource(fn, r, name, NULL, n, error, true, op, block);
 	}
@@ -508,7 +549,8 @@ static void add_aliases(const struct scan_function *fn, struct resource *r)
 				continue;
 			if (source_has(&l->identifiers, fn->t->nodes[target].kind) &&
 			    text_same(effect_text(fn->t, value), r->name) &&
-			    is_local(fn, effect_text(fn->t, target)))
+			    is_local(fn, effect_text(fn->t, target)) &&
+			    is_declared(fn, effect_text(fn->t, target)))
 				r->alias[r->naliases++] = effect_text(fn->t, target);
 		}
 	}
@@ -679,7 +721,8 @@ static bool is_conditional_release(const struct search *s, uint32_t test)
 		    effect_of(s->fn->lang, t, child, s->r) != EFFECT_RELEASED)
 			continue;
 		for (uint32_t n = child; n < t->nodes[child].after; n++)
-			leaves |= source_has(&s->fn->lang->jumps, t->nodes[n].kind);
+			leaves |= source_has(&s->fn->lang->jumps, t->nodes[n].kind) &&
+				  source_above(t, n, &s->fn->lang->ifs) == p;
 		if (!leaves)
 			return true;
 	}
@@ -963,6 +1006,51 @@ static void report_early_defer(const struct scan_function *fn, const struct reso
 	add_step(f, fn->t, op->node, "released in any case");
 }
 
+/* Within #if of the function, or SOURCE_NONE. */
+static uint32_t condition_above(const struct scan_function *fn, uint32_t n)
+{
+	uint32_t up = fn->lang->config_kinds ? source_above(fn->t, n, &fn->lang->configs)
+					     : SOURCE_NONE;
+
+	return up != SOURCE_NONE && source_within(fn->t, up, fn->flow->function)
+		       ? up
+		       : SOURCE_NONE;
+}
+
+/* Acquired under one #if and released under another: they go together, and ways that
+ * take the one and not the other are of no build. */
+static bool is_configured(const struct scan_function *fn, const struct resource *r)
+{
+	uint32_t own = condition_above(fn, r->node);
+
+	if (own == SOURCE_NONE)
+		return false;
+	for (size_t i = 0; i < fn->flow->nops; i++) {
+		uint32_t node = fn->flow->ops[i].node, other;
+
+		if (effect_of(fn->lang, fn->t, node, r) < EFFECT_ESCAPED)
+			continue;
+		other = condition_above(fn, node);
+		if (other != SOURCE_NONE && other != own)
+			return true;
+	}
+	return false;
+}
+
+/* A closure that is deferred before the acquisition releases what the name then has. */
+static bool is_deferred(const struct scan_function *fn, const struct resource *r)
+{
+	for (size_t i = 0; i < fn->flow->nops; i++) {
+		const struct flow_op *op = &fn->flow->ops[i];
+
+		if (op->kind == FLOW_DEFER && op->node < r->node &&
+		    effect_deferred(fn->lang, fn->t, op->node, r) == EFFECT_RELEASED &&
+		    effect_of(fn->lang, fn->t, op->node, r) == EFFECT_ESCAPED)
+			return true;
+	}
+	return false;
+}
+
 void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
 		size_t npairs, struct scan_findings *out)
 {
@@ -978,6 +1066,8 @@ void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
 	for (size_t i = 0; i < r.n; i++) {
 		struct search s = {.fn = fn, .r = &r.v[i], .acquire_op = r.op[i]};
 
+		if (is_configured(fn, &r.v[i]) || is_deferred(fn, &r.v[i]))
+			continue;
 		add_aliases(fn, &r.v[i]);
 		r.v[i].closed_here =
 			fn->lang->closeable && is_released(fn, r.v[i].name, r.v[i].name);

@@ -18,13 +18,14 @@ struct scan_pair {
 	const char *release; /* last parts of callees; NULL: whatever name_releases() */
 	const char *names;   /* of several targets, which; of one, what it is called */
 	bool last;	     /* sure: or as last argument */
-	bool sure;    /* released by names that mean nothing else, as first argument */
-	bool derived; /* of another resource, which takes it along: never-released is not
-			 said */
-	bool heap;    /* memory: whoever is given it may keep it */
-	bool lock;    /* of its receiver or argument, not of its value */
-	bool tuple;   /* all targets are resources: os.pipe() */
-	bool body;    /* shape G */
+	bool sure;     /* released by names that mean nothing else, as first argument */
+	bool derived;  /* of another resource, which takes it along: never-released is not
+			  said */
+	bool heap;     /* memory: whoever is given it may keep it */
+	bool lock;     /* of its receiver or argument, not of its value */
+	bool tuple;    /* all targets are resources: os.pipe() */
+	bool response; /* of HTTP, if the function treats it as one */
+	bool body;     /* shape G */
 	bool held_when_raised; /* B: work between acquire and release must be protected */
 };
 

@@ -13,9 +13,10 @@
 static bool is_test_file(const char *path)
 {
 	static const char *const parts[] = {
-		"/test/",    "/tests/",	   "/testing/",	 "/testdata/", "/__tests__/",
-		"/example/", "/examples/", "/bench/",	 "/benchmark", "/fuzz/",
-		"/contrib/", "/demo/",	   "/t/helper/", "/spec/",     "/docs/"};
+		"/test/",      "/tests/",   "/testing/",  "/testdata/",
+		"/__tests__/", "/example/", "/examples/", "/bench/",
+		"/benchmark",  "/fuzz/",    "/contrib/",  "/demo/",
+		"/t/helper/",  "/spec/",    "/docs/",	  "/unit-tests/"};
 	const char *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
@@ -28,6 +29,22 @@ static bool is_test_file(const char *path)
 	       strstr(name, ".spec.") || strstr(name, "Test.java");
 }
 
+/* `int cmd_add(int argc, char **argv)`: what main() hands its arguments to. */
+static bool is_command(const struct scan_lang *lang, const struct source_tree *t,
+		       uint32_t function)
+{
+	uint32_t body = source_child(t, function, lang->f_body);
+	const char *text = t->text + t->nodes[function].start;
+	size_t len;
+
+	if (!lang->part_is_own || body == SOURCE_NONE)
+		return false;
+	len = t->nodes[body].start - t->nodes[function].start;
+	return memmem(text, len, "int argc", 8) &&
+	       (memmem(text, len, "char **argv", 11) ||
+		memmem(text, len, "char *argv[]", 12));
+}
+
 /* A test, an example, or main(): when it fails the process ends, and with it all that
  * it holds. */
 static enum scan_severity severity_of(const struct scan_lang *lang,
@@ -36,7 +53,8 @@ static enum scan_severity severity_of(const struct scan_lang *lang,
 {
 	uint32_t name = lang->name(t, function);
 
-	return tests || (name != SOURCE_NONE && source_text_is(t, name, "main"))
+	return tests || (name != SOURCE_NONE && source_text_is(t, name, "main")) ||
+			       is_command(lang, t, function)
 		       ? SCAN_NOTE
 		       : SCAN_WARNING;
 }
