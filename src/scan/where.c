@@ -190,6 +190,21 @@ static bool is_local(const struct where_match *m, const struct arguments *a)
 	return false;
 }
 
+static bool function_lacks(const struct where_match *m, const struct arguments *a)
+{
+	return !function_has(m, a);
+}
+
+/* A call of one of these names is somewhere in the file. */
+static bool file_calls(const struct where_match *m, const struct arguments *a)
+{
+	char words[256] = "";
+
+	memcpy(words, a->text.at,
+	       a->text.len < sizeof(words) ? a->text.len : sizeof(words) - 1);
+	return calls_one_of(m, 0, m->t->n, words);
+}
+
 static bool in_test(const struct where_match *m, const struct arguments *a)
 {
 	(void)a;
@@ -218,6 +233,8 @@ static const struct {
 	{"local", true, false, is_local},
 	{"lacks", true, true, lacks},
 	{"function-has", false, true, function_has},
+	{"function-lacks", false, true, function_lacks},
+	{"file-calls", false, true, file_calls},
 	{"followed-by", false, true, followed_by},
 };
 

@@ -31,7 +31,8 @@ static int teardown(void **state)
 }
 
 /* How often a rule reports of an example; other rules' findings are counted apart. */
-static size_t found(const struct rule_example *e, const char *id, size_t *ret_others)
+static size_t found(const struct scan_rule *r, const struct rule_example *e,
+		    size_t *ret_others)
 {
 	struct source_parser *p = source_parser_new();
 	CLEANUP(source_tree) struct source_tree t = {0};
@@ -42,9 +43,10 @@ static size_t found(const struct rule_example *e, const char *id, size_t *ret_ot
 		     &t);
 	assert_null(t.skipped);
 	assert_false(t.broken);
-	scan_file(set, &t, "src/example", &f, &ignored);
+	scan_file(set, &t, strv_contains(&r->where, "in-test") ? "tests/x" : "src/x", &f,
+		  &ignored);
 	for (size_t i = 0; i < f.n; i++)
-		n += !strcmp(f.v[i].rule, id);
+		n += !strcmp(f.v[i].rule, r->id);
 	*ret_others = f.n - n;
 	source_parser_free(p);
 	return n;
@@ -61,13 +63,13 @@ static void test_examples(void **state)
 
 		assert_true(r->nbad > 0 && r->ngood > 0);
 		for (size_t j = 0; j < r->nbad; j++)
-			if (!found(&r->bad[j], r->id, &others)) {
+			if (!found(r, &r->bad[j], &others)) {
 				print_error("%s:%u: not found\n", r->file,
 					    r->bad[j].line);
 				wrong++;
 			}
 		for (size_t j = 0; j < r->ngood; j++)
-			if (found(&r->good[j], r->id, &others) || others) {
+			if (found(r, &r->good[j], &others) || others) {
 				print_error("%s:%u: found\n", r->file, r->good[j].line);
 				wrong++;
 			}
