@@ -64,6 +64,7 @@ static const struct scan_pair go[] = {
 	{.what = "response body",
 	 .acquire = ".Get .Do .Post .Head .PostForm .RoundTrip",
 	 .names = "resp res response *Resp *resp *Response",
+	 .first_not = "ctx *ctx *Ctx context.*",
 	 .response = true,
 	 .body = true},
 	{.what = "rows",
@@ -83,6 +84,7 @@ static const struct scan_pair js[] = {
 	 .acquire =
 		 ".connect .getConnection .acquire .createQueryRunner .acquireConnection",
 	 .names = "client conn connection *Connection *Client queryRunner runner",
+	 .callee_not = "this.connect super.connect this.acquire super.acquire",
 	 .held_when_raised = true},
 };
 

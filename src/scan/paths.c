@@ -105,6 +105,26 @@ static bool is_or(const struct scan_lang *l, const struct source_tree *t, uint32
 	return false;
 }
 
+/* What the table says it must not look like; in JavaScript a call that takes a callback
+ * hands the resource to that. */
+static bool is_ruled_out(const struct scan_lang *l, const struct source_tree *t,
+			 uint32_t call, const struct scan_pair *pair)
+{
+	uint32_t list = source_child(t, call, l->f_arguments), argument;
+	uint32_t first = list == SOURCE_NONE ? list : source_named_child(t, list, 0);
+
+	if (pair->callee_not && text_among(effect_callee(l, t, call), pair->callee_not))
+		return true;
+	if (pair->first_not && first != SOURCE_NONE &&
+	    text_among(effect_text(t, first), pair->first_not))
+		return true;
+	if (list != SOURCE_NONE && pair->callee_not)
+		for (SOURCE_CHILDREN(t, list, argument))
+			if (source_has(&l->functions, t->nodes[argument].kind))
+				return true;
+	return false;
+}
+
 static uint32_t call_of(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t value)
 {
@@ -393,6 +413,8 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	if (is_enlarged(l, t, call, target) || is_shared(l, t, n))
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
+	if (pair && is_ruled_out(l, t, call, pair))
+		return;
 	acquire = text_last(effect_callee(l, t, call));
 	if (pair && pair->names && !is_named(fn, target, pair->names))
 		pair = NULL;

@@ -12,12 +12,14 @@
 
 /* What is acquired and must be released; a row of data. */
 struct scan_pair {
-	const char *what;    /* for people: "file", "lock" */
-	const char *acquire; /* callees, whole ("os.open") or ".method" or "*suffix", by
-				spaces */
-	const char *release; /* last parts of callees; NULL: whatever name_releases() */
-	const char *names;   /* of several targets, which; of one, what it is called */
-	bool last;	     /* sure: or as last argument */
+	const char *what;      /* for people: "file", "lock" */
+	const char *acquire;   /* callees, whole ("os.open") or ".method" or "*suffix", by
+				  spaces */
+	const char *release;   /* last parts of callees; NULL: whatever name_releases() */
+	const char *names;     /* of several targets, which; of one, what it is called */
+	bool last;	       /* sure: or as last argument */
+	const char *first_not; /* no such first argument */
+	const char *callee_not; /* whole callees that only look like it */
 	bool sure;     /* released by names that mean nothing else, as first argument */
 	bool derived;  /* of another resource, which takes it along: never-released is not
 			  said */

@@ -68,6 +68,23 @@ static bool names_async(const struct where_match *m, const struct arguments *a)
 	return false;
 }
 
+/* Elsewhere in the function the same name is called under an await. */
+static bool awaited_elsewhere(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here);
+	struct source_kinds awaits = source_kinds(m->t->lang, "await_expression await");
+
+	for (uint32_t n = f; f != SOURCE_NONE && n < m->t->nodes[f].after; n++) {
+		if (!source_has(&awaits, m->t->nodes[n].kind))
+			continue;
+		for (uint32_t i = n; i < m->t->nodes[n].after; i++)
+			if (m->t->nodes[i].kind == m->t->nodes[a->node].kind &&
+			    source_text_equal(m->t, i, m->t, a->node))
+				return true;
+	}
+	return false;
+}
+
 /* In the body of a try whose finally names an identifier that is in the capture. */
 static bool finally_uses(const struct where_match *m, const struct arguments *a)
 {
@@ -227,6 +244,7 @@ static const struct {
 	{"in-test", false, false, in_test},
 	{"not-in-test", false, false, not_in_test},
 	{"names-async", true, false, names_async},
+	{"awaited-elsewhere", true, false, awaited_elsewhere},
 	{"finally-uses", true, false, finally_uses},
 	{"empty", true, false, is_empty},
 	{"no-raise", true, false, no_raise},
