@@ -262,6 +262,12 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 				return EFFECT_ESCAPED;
 			if (e == EFFECT_USED && part && address && l->part_is_own)
 				return EFFECT_ESCAPED; /* list_add(&r->node) */
+			/* `memcpy(slot, &node, sizeof(node))` stores it. */
+			if (e == EFFECT_USED && address && !part && l->part_is_own &&
+			    text_among(text_last(effect_callee(l, t, call)),
+				       "memcpy memmove") &&
+			    source_named_child(t, p, 1) == n)
+				return EFFECT_ESCAPED;
 			/* `take(&fd)`: it may be taken out of the variable. */
 			if (e == EFFECT_USED && address && !part && l->part_is_own &&
 			    r->pair && !r->by_address && !r->pair->lock &&
@@ -514,6 +520,10 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 		op.at++, op.len--;
 	while (op.len && strchr(" \t\n\\", op.at[op.len - 1]))
 		op.len--;
+	/* `copy == path`: it is the other's. */
+	if (l->part_is_own && names_it(r, left) && text_is(op, "==") &&
+	    is_kind(t, last, &l->identifiers) && !is_nothing(right))
+		return HELD_IF_FALSE;
 	if (names_it(r, left) || is_size(left, r))
 		return compare(op, right, false);
 	if (names_it(r, right))

@@ -259,9 +259,10 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 	.container_kinds =                                                             \
 		"array object pair spread_element array_pattern object_pattern",       \
 	.return_kinds = "return_statement yield_expression throw_statement",           \
-	.declaration_kinds = "", .with_kinds = "", .address_kinds = "",                \
-	.argument_list_kinds = "arguments", .keyword_kinds = "",                       \
-	.raising_kinds = "await_expression", .if_kinds = "if_statement",               \
+	.declaration_kinds = "lexical_declaration variable_declaration",               \
+	.with_kinds = "", .address_kinds = "", .argument_list_kinds = "arguments",     \
+	.keyword_kinds = "", .raising_kinds = "await_expression",                      \
+	.if_kinds = "if_statement",                                                    \
 	.jump_kinds = "return_statement throw_statement break_statement "              \
 		      "continue_statement",                                            \
 	.goto_kinds = "", .block_kinds = "statement_block",                            \

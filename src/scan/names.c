@@ -94,7 +94,7 @@ static bool is_release_word(const char *w, size_t at, size_t n)
 		"unlock runlock finish fini deinit dealloc shutdown disconnect unmap "
 		"munmap unload dump discard freeaddrinfo freeifaddrs hangup teardown "
 		"rollback commit terminate stop drop quit kill detach reap uninit "
-		"closing closesocket globfree regfree drain gracefulclose");
+		"closing closesocket globfree regfree drain gracefulclose abort");
 }
 
 static bool is_sure_release_word(const char *w, size_t at, size_t n)
@@ -104,7 +104,8 @@ static bool is_sure_release_word(const char *w, size_t at, size_t n)
 	return text_among(
 		(struct text){w, strlen(w)},
 		"close fclose pclose closedir sclose aclose free xfree sdsfree "
-		"destroy release unref dispose cleanup fini deinit dealloc rollback");
+		"destroy release unref dispose cleanup fini deinit dealloc rollback "
+		"abort");
 }
 
 bool name_surely_releases(struct text last)
@@ -147,7 +148,7 @@ static bool is_borrow_word(const char *w, size_t at, size_t n)
 	(void)n;
 	return text_among((struct text){w, strlen(w)},
 			  "get find lookup peek head tail first last next prev elem node "
-			  "fetch parent current readdir val value key");
+			  "fetch parent current readdir val value key entry");
 }
 
 static bool is_make_word(const char *w, size_t at, size_t n)
@@ -193,7 +194,7 @@ static bool is_keep_word(const char *w, size_t at, size_t n)
 		"swap "
 		"submit schedule callback addcleanup install put enter defer hold list "
 		"thread async pipe cache transfer join return yield queue socketpair "
-		"build");
+		"build class cls");
 }
 
 bool name_keeps(struct text last)

@@ -347,6 +347,27 @@ static bool is_named(const struct scan_function *fn, uint32_t target, const char
 	return false;
 }
 
+/* Of C: `f = open_it(path, &status)`. */
+static struct text status_of(const struct scan_lang *l, const struct source_tree *t,
+			     uint32_t call)
+{
+	uint32_t list = source_child(t, call, l->f_arguments), a;
+
+	if (l->part_is_own && list != SOURCE_NONE)
+		for (SOURCE_CHILDREN(t, list, a)) {
+			struct text name = effect_text(t, a);
+
+			if (name.len < 2 || name.at[0] != '&')
+				continue;
+			name.at++;
+			name.len--;
+			if (text_among(name, "err error rc ret status *_err *_error "
+					     "*_status"))
+				return name;
+		}
+	return (struct text){"", 0};
+}
+
 /* `*ret = f = open()`, `self.f = f = open()`: another has it as well. */
 static bool is_shared(const struct scan_lang *l, const struct source_tree *t, uint32_t n)
 {
@@ -412,6 +433,8 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		return;
 	if (is_enlarged(l, t, call, target) || is_shared(l, t, n))
 		return;
+	if (text_among(effect_callee(l, t, call), "boto3.*")) /* has no close() */
+		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
 	if (pair && is_ruled_out(l, t, call, pair))
 		return;
@@ -424,7 +447,7 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		struct text name = effect_text(t, target);
 
 		if (pair || (is_learnable(l, t, call) && is_released(fn, name, acquire)))
-			add_resource(fn, r, name, pair, n, (struct text){"", 0}, false,
+			add_resource(fn, r, name, pair, n, status_of(l, t, call), false,
 				     op, block);
 		return;
 	}
@@ -435,6 +458,7 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		struct text name = effect_text(t, m);
 
 		if (!source_has(&l->identifiers, t->nodes[m].kind) ||
+		    source_has(&l->members, t->nodes[t->nodes[m].parent].kind) ||
 		    text_same(name, error) ||
 		    (pair && pair->names && !text_among(name, pair->names)))
 			continue;

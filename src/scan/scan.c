@@ -53,7 +53,10 @@ static enum scan_severity severity_of(const struct scan_lang *lang,
 {
 	uint32_t name = lang->name(t, function);
 
-	return tests || (name != SOURCE_NONE && source_text_is(t, name, "main")) ||
+	return tests ||
+			       (name != SOURCE_NONE &&
+				(source_text_is(t, name, "main") ||
+				 !strncmp(t->text + t->nodes[name].start, "test_", 5))) ||
 			       is_command(lang, t, function)
 		       ? SCAN_NOTE
 		       : SCAN_WARNING;
