@@ -193,6 +193,7 @@ int rules_builtin(struct scan_rules *ret, struct err *err)
 
 		if (rule_parse(text, len, name, ret, err) < 0)
 			return -1;
+		ret->v[ret->n - 1].builtin = true;
 		p = text + len;
 	}
 	return 0;

@@ -12,7 +12,8 @@ struct rule_example {
 };
 
 struct scan_rule {
-	char *file; /* its name, for messages */
+	char *file;   /* its name, for messages */
+	bool builtin; /* its query is known to fit: made ready when it is needed */
 	char *id;
 	enum scan_shape shape;
 	enum scan_severity severity;

@@ -58,8 +58,12 @@ static bool is_occurrence(const struct scan_lang *l, const struct source_tree *t
 			  uint32_t n, const struct resource *r)
 {
 	uint32_t parent = t->nodes[n].parent;
-	bool member = is_kind(t, n, &l->members);
+	bool member;
 
+	/* Asked of every node: most are passed over by their length. */
+	if (!r->naliases && t->nodes[n].end - t->nodes[n].start != r->name.len)
+		return false;
+	member = is_kind(t, n, &l->members);
 	if (!member && !is_kind(t, n, &l->identifiers))
 		return false;
 	if (!names_it(r, effect_text(t, n)))

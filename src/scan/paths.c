@@ -315,6 +315,34 @@ static bool belongs(const struct scan_function *fn, uint32_t release, struct tex
 	return false;
 }
 
+static bool calls_release(const struct scan_lang *l, const struct source_tree *t,
+			  uint32_t call)
+{
+	struct text callee = effect_callee(l, t, call);
+	struct text whole = effect_text(t, source_child(t, call, l->f_callee));
+
+	return name_releases(text_last(callee)) ||
+	       (whole.len != callee.len && name_releases(text_last(whole)));
+}
+
+bool scan_releases(const struct scan_lang *l, const struct source_tree *t,
+		   uint32_t function)
+{
+	for (uint32_t n = function; n < t->nodes[function].after; n++) {
+		uint16_t kind = t->nodes[n].kind;
+		uint32_t p = t->nodes[n].parent;
+
+		if (source_has(&l->withs, kind))
+			return true;
+		if (source_has(&l->calls, kind) && calls_release(l, t, n))
+			return true;
+		if (source_has(&l->argument_lists, kind) && p != SOURCE_NONE &&
+		    !source_has(&l->calls, t->nodes[p].kind) && calls_release(l, t, p))
+			return true;
+	}
+	return false;
+}
+
 /* Is it released by name anywhere in the function? acquire: what gave it. */
 static bool is_released(const struct scan_function *fn, struct text name,
 			struct text acquire)
@@ -323,6 +351,8 @@ static bool is_released(const struct scan_function *fn, struct text name,
 		.what = "resource", .sure = true, .last = true};
 	const struct resource probe = {.name = name, .node = SOURCE_NONE, .pair = &sure};
 
+	if (!fn->releases)
+		return false;
 	for (size_t i = 0; i < fn->flow->nops; i++) {
 		const struct flow_op *op = &fn->flow->ops[i];
 		enum effect e =

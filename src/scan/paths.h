@@ -40,6 +40,8 @@ struct scan_function {
 	const struct helpers *helpers;
 	const char *path;
 	enum scan_severity severity; /* of what is found in this function */
+	/* Does it call anything that releases by its name, or have a with? */
+	bool releases;
 };
 
 void scan_paths(const struct scan_function *fn, const struct scan_pair *pairs,
@@ -51,6 +53,10 @@ void scan_cleanup(const struct scan_function *fn, struct scan_findings *out);
 /* The pairs of a language. */
 const struct scan_pair *scan_pairs(enum source_lang lang, size_t *ret_n);
 
+/* Does the function (its node) call anything that releases by its name, or have a with?
+ */
+bool scan_releases(const struct scan_lang *lang, const struct source_tree *t,
+		   uint32_t function);
 /* May evaluating the node raise? */
 bool scan_may_raise(const struct scan_lang *lang, const struct source_tree *t,
 		    uint32_t node);

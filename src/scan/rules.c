@@ -5,13 +5,16 @@
 #include "scan/lang.h"
 #include "scan/where.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct ready {
 	const struct scan_rule *rule;
 	enum source_lang lang;
-	struct source_query *query;
+	/* NULL: not needed yet. Set once; read by any thread. */
+	_Atomic(struct source_query *) query;
 	int here;
 };
 
@@ -21,10 +24,45 @@ struct scan_set {
 	size_t n, cap;
 };
 
+static int check_query(const struct scan_rule *rule, const struct source_query *q,
+		       struct err *err)
+{
+	if (source_query_capture(q, "here") < 0)
+		return err_set(err, ERR_USAGE, "%s:%u: the query has no @here",
+			       rule->file, rule->query_line);
+	for (size_t i = 0; i < rule->where.n; i++) {
+		const char *wrong = where_refused(rule->where.v[i], q);
+
+		if (wrong)
+			return err_set(err, ERR_USAGE, "%s: where: \"%s\" %s", rule->file,
+				       rule->where.v[i], wrong);
+	}
+	return 0;
+}
+
+static int make_query(struct ready *r, struct err *err)
+{
+	const struct scan_rule *rule = r->rule;
+	struct source_query *q;
+	struct err cause = {0};
+
+	q = source_query_new(r->lang, rule->query, &cause);
+	if (!q)
+		return err_set(err, ERR_USAGE, "%s:%u: query for %s: %s", rule->file,
+			       rule->query_line, source_lang_name(r->lang),
+			       cause.message);
+	if (check_query(rule, q, err) < 0) {
+		source_query_free(q);
+		return -1;
+	}
+	r->here = source_query_capture(q, "here");
+	atomic_store(&r->query, q);
+	return 0;
+}
+
 static int make_ready(struct scan_set *s, const struct scan_rule *rule, const char *name,
 		      struct err *err)
 {
-	struct err cause = {0};
 	struct ready *r;
 
 	if (source_lang_parse(name) == LANG_NONE)
@@ -33,24 +71,25 @@ static int make_ready(struct scan_set *s, const struct scan_rule *rule, const ch
 	if (!rule->query)
 		return 0;
 	r = VEC_ADD(s->v, s->n, s->cap);
-	r->rule = rule;
-	r->lang = source_lang_parse(name);
-	r->query = source_query_new(r->lang, rule->query, &cause);
-	if (!r->query)
-		return err_set(err, ERR_USAGE, "%s:%u: query for %s: %s", rule->file,
-			       rule->query_line, name, cause.message);
-	r->here = source_query_capture(r->query, "here");
-	if (r->here < 0)
-		return err_set(err, ERR_USAGE, "%s:%u: the query has no @here",
-			       rule->file, rule->query_line);
-	for (size_t i = 0; i < rule->where.n; i++) {
-		const char *wrong = where_refused(rule->where.v[i], r->query);
+	*r = (struct ready){.rule = rule, .lang = source_lang_parse(name)};
+	return rule->builtin ? 0 : make_query(r, err);
+}
 
-		if (wrong)
-			return err_set(err, ERR_USAGE, "%s: where: \"%s\" %s", rule->file,
-				       rule->where.v[i], wrong);
+/* tree-sitter takes milliseconds for a query: those of languages that are not there are
+ * never made. NULL: a built-in one that does not fit, which the tests would have seen. */
+static const struct source_query *query_of(struct ready *r)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	if (!atomic_load(&r->query)) {
+		struct err err = {0};
+
+		pthread_mutex_lock(&lock);
+		if (!atomic_load(&r->query))
+			make_query(r, &err);
+		pthread_mutex_unlock(&lock);
 	}
-	return 0;
+	return atomic_load(&r->query);
 }
 
 struct scan_set *scan_set_new(const struct scan_rules *rules, struct err *err)
@@ -87,6 +126,7 @@ const struct scan_rule *scan_set_rule(const struct scan_set *s, const char *id)
 
 struct matching {
 	const struct ready *ready;
+	const struct source_query *query;
 	const struct source_tree *t;
 	const struct scan_lang *lang;
 	const char *path;
@@ -97,8 +137,8 @@ struct matching {
 static void add_capture(struct buf *out, const struct matching *m,
 			const struct source_match *match, const char *name, size_t len)
 {
-	for (unsigned i = 0; i < source_query_captures(m->ready->query); i++) {
-		const char *capture = source_query_capture_name(m->ready->query, i);
+	for (unsigned i = 0; i < source_query_captures(m->query); i++) {
+		const char *capture = source_query_capture_name(m->query, i);
 		uint32_t node = source_match_node(match, (int)i);
 		size_t n;
 		const char *text;
@@ -137,7 +177,7 @@ static bool take(void *ctx, const struct source_match *match)
 	const struct scan_rule *rule = m->ready->rule;
 	struct where_match where = {.t = m->t,
 				    .lang = m->lang,
-				    .query = m->ready->query,
+				    .query = m->query,
 				    .match = match,
 				    .here = source_match_node(match, m->ready->here),
 				    .test = m->test};
@@ -179,14 +219,16 @@ void scan_queries(const struct scan_set *s, const struct source_tree *t, const c
 		  bool test, struct scan_findings *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct matching m = {.ready = &s->v[i],
+		struct ready *r = &s->v[i];
+		struct matching m = {.ready = r,
+				     .query = r->lang == t->lang ? query_of(r) : NULL,
 				     .t = t,
 				     .lang = scan_lang(t->lang),
 				     .path = path,
 				     .test = test,
 				     .out = out};
 
-		if (s->v[i].lang == t->lang)
-			source_query_run(s->v[i].query, t, 0, take, &m);
+		if (m.query)
+			source_query_run(m.query, t, 0, take, &m);
 	}
 }

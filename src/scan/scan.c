@@ -86,7 +86,8 @@ static void scan_functions(const struct source_tree *t, const char *path, bool t
 					    .flow = &flow,
 					    .path = path,
 					    .helpers = &helpers,
-					    .severity = severity_of(lang, t, n, tests)};
+					    .severity = severity_of(lang, t, n, tests),
+					    .releases = scan_releases(lang, t, n)};
 		scan_paths(&fn, pairs, npairs, out);
 		scan_cleanup(&fn, out);
 	}

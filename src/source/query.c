@@ -24,6 +24,9 @@ struct source_query {
 	TSQuery *ts;
 	struct predicate *predicates;
 	size_t n, cap;
+	size_t *hints; /* per pattern: the predicate that says where it can match */
+	bool hinted;   /* every pattern has one */
+	uint64_t lens; /* bit n: a word of a hint has n bytes */
 };
 
 static int fail_at(const char *text, uint32_t offset, const char *what, struct err *err)
@@ -137,6 +140,47 @@ static int read_predicates(struct source_query *q, const char *text, struct err 
 	return 0;
 }
 
+/* `(#eq? @c "word")` of a capture that every match has: such a match has a node with
+ * that text. */
+static bool is_hint(const struct source_query *q, const struct predicate *p)
+{
+	TSQuantifier times =
+		ts_query_capture_quantifier_for_id(q->ts, p->pattern, p->capture);
+
+	if (p->negated || p->op == OP_MATCH || p->other != UINT32_MAX ||
+	    (times != TSQuantifierOne && times != TSQuantifierOneOrMore))
+		return false;
+	for (size_t i = 0; i < p->words.n; i++)
+		if (!*p->words.v[i] || strlen(p->words.v[i]) > 63)
+			return false;
+	return true;
+}
+
+static void find_hints(struct source_query *q)
+{
+	uint32_t patterns = ts_query_pattern_count(q->ts), found = 0;
+
+	q->hints = xcalloc(patterns + 1, sizeof(*q->hints));
+	for (size_t i = q->n; i-- > 0;) {
+		const struct predicate *p = &q->predicates[i];
+
+		if (!is_hint(q, p))
+			continue;
+		q->hints[p->pattern] = i + 1;
+	}
+	for (uint32_t i = 0; i < patterns; i++) {
+		const struct predicate *p;
+
+		if (!q->hints[i])
+			continue;
+		found++;
+		p = &q->predicates[--q->hints[i]];
+		for (size_t w = 0; w < p->words.n; w++)
+			q->lens |= UINT64_C(1) << strlen(p->words.v[w]);
+	}
+	q->hinted = found == patterns;
+}
+
 struct source_query *source_query_new(enum source_lang lang, const char *text,
 				      struct err *err)
 {
@@ -157,6 +201,7 @@ struct source_query *source_query_new(enum source_lang lang, const char *text,
 		source_query_free(q);
 		return NULL;
 	}
+	find_hints(q);
 	return q;
 }
 
@@ -170,6 +215,7 @@ void source_query_free(struct source_query *q)
 			regfree(&q->predicates[i].regex);
 	}
 	free(q->predicates);
+	free(q->hints);
 	if (q->ts)
 		ts_query_delete(q->ts);
 	free(q);
@@ -298,30 +344,111 @@ static bool take(const struct source_tree *t, uint32_t root, const TSQueryMatch 
 	return c->n == 0 || source_within(t, c->v[0].node, root);
 }
 
+struct run {
+	const struct source_query *q;
+	const struct source_tree *t;
+	uint32_t root;
+	bool (*each)(void *ctx, const struct source_match *m);
+	void *ctx;
+	TSQueryCursor *cursor;
+	struct captures captures;
+	bool whole;
+};
+
+struct range {
+	uint32_t start, end;
+};
+
+/* Is this the match that the range was searched for? Others touch it, too. */
+static bool is_hinted_at(const struct run *r, const struct source_match *m,
+			 const struct range *only)
+{
+	const struct predicate *hint;
+	uint32_t node;
+
+	if (!only)
+		return true;
+	hint = &r->q->predicates[r->q->hints[m->pattern]];
+	node = source_match_node(m, (int)hint->capture);
+	return node != SOURCE_NONE && r->t->nodes[node].start == only->start &&
+	       r->t->nodes[node].end == only->end;
+}
+
+/* The matches that touch a range; false: each() wants no more. */
+static bool run_in(struct run *r, struct range range, const struct range *only)
+{
+	struct source_match m;
+	TSQueryMatch found;
+	bool go_on = true;
+
+	ts_query_cursor_set_byte_range(r->cursor, range.start, range.end);
+	ts_query_cursor_exec(r->cursor, r->q->ts, ts_tree_root_node(r->t->ts));
+	while (go_on && ts_query_cursor_next_match(r->cursor, &found))
+		if (take(r->t, r->root, &found, &r->captures, &m) &&
+		    is_hinted_at(r, &m, only) && match_holds(r->q, r->t, &m))
+			go_on = r->each(r->ctx, &m);
+	r->whole = r->whole && !ts_query_cursor_did_exceed_match_limit(r->cursor);
+	return go_on;
+}
+
+static bool is_hint_word(const struct source_query *q, const struct source_tree *t,
+			 uint32_t node)
+{
+	for (uint32_t i = 0; i < ts_query_pattern_count(q->ts); i++)
+		if (word_holds(&q->predicates[q->hints[i]], t, node))
+			return true;
+	return false;
+}
+
+/* The text says where a match can be at all: most files have no such place, most others
+ * a few, and the rest of the tree is not searched. */
+static void run_hinted(struct run *r)
+{
+	const struct source_tree *t = r->t;
+	struct range *v = NULL;
+	size_t n = 0, cap = 0, most = 16 + t->n / 256;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t len = t->nodes[i].end - t->nodes[i].start;
+		struct range *last = n ? &v[n - 1] : NULL;
+
+		if (len > 63 || !(r->q->lens >> len & 1) || !is_hint_word(r->q, t, i))
+			continue;
+		/* A node and its only child have the same text. */
+		if (!last || last->start != t->nodes[i].start ||
+		    last->end != t->nodes[i].end)
+			*VEC_ADD(v, n, cap) =
+				(struct range){t->nodes[i].start, t->nodes[i].end};
+	}
+	if (n > most) {
+		run_in(r, (struct range){v[0].start, v[n - 1].end}, NULL);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			if (!run_in(r, v[i], &v[i]))
+				break;
+	}
+	free(v);
+}
+
 bool source_query_run(const struct source_query *q, const struct source_tree *t,
 		      uint32_t root,
 		      bool (*each)(void *ctx, const struct source_match *m), void *ctx)
 {
-	TSQueryCursor *cursor;
-	struct captures captures = {0};
-	struct source_match m;
-	TSQueryMatch found;
-	bool whole;
+	struct run r = {.q = q, .t = t, .root = root, .each = each, .ctx = ctx};
+	struct range range = {0, UINT32_MAX};
 
 	if (!t->ts || root >= t->n)
 		return true;
-	cursor = ts_query_cursor_new();
-	ts_query_cursor_set_match_limit(cursor, MATCH_LIMIT);
+	r.whole = true;
+	r.cursor = ts_query_cursor_new();
+	ts_query_cursor_set_match_limit(r.cursor, MATCH_LIMIT);
 	if (root != 0)
-		ts_query_cursor_set_byte_range(cursor, t->nodes[root].start,
-					       t->nodes[root].end);
-	ts_query_cursor_exec(cursor, q->ts, ts_tree_root_node(t->ts));
-	while (ts_query_cursor_next_match(cursor, &found))
-		if (take(t, root, &found, &captures, &m) && match_holds(q, t, &m) &&
-		    !each(ctx, &m))
-			break;
-	whole = !ts_query_cursor_did_exceed_match_limit(cursor);
-	ts_query_cursor_delete(cursor);
-	free(captures.v);
-	return whole;
+		range = (struct range){t->nodes[root].start, t->nodes[root].end};
+	if (root == 0 && q->hinted)
+		run_hinted(&r);
+	else
+		run_in(&r, range, NULL);
+	ts_query_cursor_delete(r.cursor);
+	free(r.captures.v);
+	return r.whole;
 }

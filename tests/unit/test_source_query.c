@@ -78,6 +78,35 @@ static void test_matches(void **state)
 	       0, NULL, "");
 }
 
+/* A literal says where to search: whatever the number of places, the same is found. */
+static void test_places(void **state)
+{
+	(void)state;
+	expect("(" CLOSE ") (#eq? @name \"absent\"))", 0, NULL, "");
+	expect("(" CLOSE ") (#any-of? @name \"close\" \"read\"))", 2, NULL, "0:f 0:g ");
+	/* Both captures of a match are such words; so are a node and its only child. */
+	expect("((call function: (attribute object: (_) @x) @name) "
+	       "(#any-of? @name \"f\" \"f.close\" \"g.close\"))",
+	       0, NULL, "0:f 0:g 0:f ");
+	expect("((expression_statement (call) @name) @x (#eq? @name \"g.close()\"))", 0,
+	       NULL, "0:g.close() ");
+	/* One pattern has a literal, the other has none. */
+	expect("(" CLOSE ") (#eq? @name \"read\")) (function_definition name: (_) @x)", 0,
+	       NULL, "1:h 0:f ");
+	/* No match needs the capture. */
+	expect("((argument_list (identifier)? @name) @x (#eq? @name \"b\"))", 0, NULL,
+	       "0:() 0:() 0:() 0:() ");
+	/* So often that one search over all of them is made. */
+	expect("((identifier) @x (#any-of? @x \"f\" \"g\" \"h\" \"a\" \"open\" "
+	       "\"close\" \"read\"))",
+	       0, NULL,
+	       "0:f 0:open 0:a 0:f 0:close 0:g 0:close 0:h 0:f 0:close 0:f "
+	       "0:read ");
+	expect("(module (expression_statement (call function: (attribute attribute: "
+	       "(identifier) @x) (#eq? @x \"close\"))))",
+	       0, NULL, "0:close 0:close ");
+}
+
 static void test_errors_have_a_place(void **state)
 {
 	static const struct {
@@ -126,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_matches),
+		HARNESS_TEST(test_places),
 		HARNESS_TEST(test_errors_have_a_place),
 		HARNESS_TEST(test_captures),
 	};
