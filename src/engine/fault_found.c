@@ -161,8 +161,10 @@ void fault_recall(struct explore *x)
 		t->clean = f.defect == DEFECT_NONE;
 		t->confirmed = !t->clean;
 		t->finding = f;
-		if (t->confirmed)
+		if (t->confirmed) {
+			free(t->finding.replay);
 			t->finding.replay = replay_of(x, key);
+		}
 	}
 }
 
