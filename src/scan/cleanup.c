@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "scan/effect.h"
+#include "scan/finding.h"
 #include "scan/names.h"
 
 #include <stdlib.h>
@@ -108,24 +109,14 @@ static void report(const struct scan_function *fn, uint32_t risk, uint32_t relea
 {
 	const struct source_tree *t = fn->t;
 	uint32_t name = fn->lang->name(t, fn->flow->function);
-	struct scan_finding *f = scan_findings_add(out);
-	CLEANUP_FREE char *call = source_text_dup(t, risk), *rest = NULL;
-	size_t len;
-	const char *line = source_line_at(t, t->nodes[risk].start, &len);
+	struct scan_finding *f = scan_finding_at(out, t, fn->path, name, risk);
+	CLEANUP_FREE char *call = source_text_dup(t, risk);
+	CLEANUP_FREE char *rest = source_text_dup(t, release);
 
-	while (len && (*line == ' ' || *line == '\t'))
-		line++, len--;
-	rest = source_text_dup(t, release);
 	f->rule = "cleanup-skipped";
 	f->shape = SHAPE_DEPENDENT_CLEANUP;
 	f->severity = fn->severity;
-	f->path = xstrdup(fn->path);
-	f->line = source_line(t, risk);
-	f->column = source_column(t, risk);
-	f->end_line = source_end_line(t, risk);
 	f->end_column = f->column + (unsigned)(t->nodes[risk].end - t->nodes[risk].start);
-	f->function = name == SOURCE_NONE ? NULL : source_text_dup(t, name);
-	f->excerpt = xstrndup(line, len);
 	f->message = xasprintf("when `%.60s` raises, `%.60s` is not reached", call, rest);
 	scan_step_add(f, f->line, xasprintf("may raise: %.60s", call));
 	scan_step_add(f, source_line(t, release), xasprintf("not reached: %.60s", rest));

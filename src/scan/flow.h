@@ -45,7 +45,6 @@ struct flow_block {
 	uint32_t first, last; /* operations; FLOW_NONE: none */
 	uint32_t next, other; /* blocks; both set without a test: either way */
 	uint32_t raise;	      /* where an exception of its operations goes */
-	bool nothrow;	      /* what it calls is taken not to raise */
 };
 
 struct flow {

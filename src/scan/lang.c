@@ -16,7 +16,6 @@ static void resolve(struct scan_lang *l)
 	l->calls = source_kinds(l->id, l->call_kinds);
 	l->identifiers = source_kinds(l->id, l->identifier_kinds);
 	l->members = source_kinds(l->id, l->member_kinds);
-	l->strings = source_kinds(l->id, l->string_kinds);
 	l->assigns = source_kinds(l->id, l->assign_kinds);
 	l->binaries = source_kinds(l->id, l->binary_kinds);
 	l->nots = source_kinds(l->id, l->not_kinds);
@@ -70,4 +69,14 @@ const struct scan_lang *scan_lang(enum source_lang id)
 		if (langs[i]->id == id)
 			return langs[i];
 	return NULL;
+}
+
+uint32_t scan_child_of_kind(const struct source_tree *t, uint32_t n, uint16_t kind)
+{
+	uint32_t child;
+
+	for (SOURCE_CHILDREN(t, n, child))
+		if (t->nodes[child].kind == kind)
+			return child;
+	return SOURCE_NONE;
 }

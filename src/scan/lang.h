@@ -19,10 +19,9 @@ struct scan_lang {
 	const char *function_kinds; /* that have a flow of their own */
 	const char *opaque_kinds;   /* not entered: nested functions, lambdas, classes */
 	const char *call_kinds;	    /* constructors are calls */
-	const char *identifier_kinds, *member_kinds, *string_kinds;
+	const char *identifier_kinds, *member_kinds;
 	const char *assign_kinds; /* fields `left` and `right`, or as assign() says */
-	struct source_kinds functions, opaque, calls, identifiers, members, strings,
-		assigns;
+	struct source_kinds functions, opaque, calls, identifiers, members, assigns;
 	/* Around a resource: what hands it on as it is (casts, await, parentheses), what
 	 * contains it (lists, tuples, literals), what gives it to the caller (return,
 	 * yield, raise), what releases it at its end (with), what takes its address. */
@@ -64,6 +63,9 @@ struct scan_lang {
 	/* The identifier that a function is known by; SOURCE_NONE: it has no name. */
 	uint32_t (*name)(const struct source_tree *t, uint32_t function);
 };
+
+/* The first child of that kind, or SOURCE_NONE. */
+uint32_t scan_child_of_kind(const struct source_tree *t, uint32_t n, uint16_t kind);
 
 /* Resolved; NULL: scan has no table of that language. Any thread. */
 const struct scan_lang *scan_lang(enum source_lang id);

@@ -366,7 +366,6 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 	.call_kinds = "call_expression",                                               \
 	.identifier_kinds = "identifier field_identifier qualified_identifier",        \
 	.member_kinds = "field_expression",                                            \
-	.string_kinds = "string_literal concatenated_string char_literal",             \
 	.transparent_kinds = "parenthesized_expression cast_expression "               \
 			     "conditional_expression comma_expression",                \
 	.container_kinds = "initializer_list initializer_pair",                        \

@@ -59,20 +59,10 @@ static void prepare(void)
 #undef FIELD
 }
 
-static uint32_t child_of_kind(const struct source_tree *t, uint32_t n, uint16_t kind)
-{
-	uint32_t child;
-
-	for (SOURCE_CHILDREN(t, n, child))
-		if (t->nodes[child].kind == kind)
-			return child;
-	return SOURCE_NONE;
-}
-
 static void lower_for(struct flow_builder *b, uint32_t n, uint32_t label)
 {
-	uint32_t clause = child_of_kind(b->t, n, k.clause);
-	uint32_t range = child_of_kind(b->t, n, k.range);
+	uint32_t clause = scan_child_of_kind(b->t, n, k.clause);
+	uint32_t range = scan_child_of_kind(b->t, n, k.range);
 	uint32_t body = source_child(b->t, n, k.body), first;
 	struct flow_loop l = {.init = SOURCE_NONE,
 			      .test = SOURCE_NONE,
@@ -197,12 +187,12 @@ static void lower(struct flow_builder *b, uint32_t n)
 	} else if (kind == k.return_) {
 		flow_return(b, n);
 	} else if (kind == k.break_) {
-		flow_break(b, child_of_kind(b->t, n, k.label_name));
+		flow_break(b, scan_child_of_kind(b->t, n, k.label_name));
 	} else if (kind == k.continue_) {
-		flow_continue(b, child_of_kind(b->t, n, k.label_name));
+		flow_continue(b, scan_child_of_kind(b->t, n, k.label_name));
 	} else if (kind == k.goto_) {
-		if (child_of_kind(b->t, n, k.label_name) != SOURCE_NONE)
-			flow_goto(b, child_of_kind(b->t, n, k.label_name));
+		if (scan_child_of_kind(b->t, n, k.label_name) != SOURCE_NONE)
+			flow_goto(b, scan_child_of_kind(b->t, n, k.label_name));
 	} else if (kind == k.labeled) {
 		lower_labeled(b, n);
 	} else if (kind == k.defer) {
@@ -256,7 +246,6 @@ struct scan_lang scan_go = {
 	.call_kinds = "call_expression",
 	.identifier_kinds = "identifier",
 	.member_kinds = "selector_expression",
-	.string_kinds = "interpreted_string_literal raw_string_literal",
 	.assign_kinds = "short_var_declaration assignment_statement var_spec",
 	.transparent_kinds = "parenthesized_expression type_assertion_expression "
 			     "type_conversion_expression",

@@ -66,16 +66,6 @@ static void prepare(void)
 #undef FIELD
 }
 
-static uint32_t child_of_kind(const struct source_tree *t, uint32_t n, uint16_t kind)
-{
-	uint32_t child;
-
-	for (SOURCE_CHILDREN(t, n, child))
-		if (t->nodes[child].kind == kind)
-			return child;
-	return SOURCE_NONE;
-}
-
 static void lower_loop(struct flow_builder *b, uint32_t n, uint32_t label)
 {
 	uint16_t kind = b->t->nodes[n].kind;
@@ -105,7 +95,7 @@ static void lower_loop(struct flow_builder *b, uint32_t n, uint32_t label)
 
 static bool is_default(const struct source_tree *t, uint32_t group)
 {
-	uint32_t label = child_of_kind(t, group, k.label_);
+	uint32_t label = scan_child_of_kind(t, group, k.label_);
 
 	return label != SOURCE_NONE && source_text_is(t, label, "default");
 }
@@ -135,10 +125,10 @@ static void lower_switch(struct flow_builder *b, uint32_t n)
 /* `catch (Exception e)`, `catch (Throwable t)`. */
 static bool takes_all(const struct source_tree *t, uint32_t clause)
 {
-	uint32_t parameter = child_of_kind(t, clause, k.catch_parameter);
+	uint32_t parameter = scan_child_of_kind(t, clause, k.catch_parameter);
 	uint32_t type = parameter == SOURCE_NONE
 				? parameter
-				: child_of_kind(t, parameter, k.catch_type);
+				: scan_child_of_kind(t, parameter, k.catch_type);
 
 	return type != SOURCE_NONE && (source_text_is(t, type, "Exception") ||
 				       source_text_is(t, type, "Throwable"));
@@ -159,7 +149,7 @@ static void lower_try(struct flow_builder *b, uint32_t n)
 		uint16_t kind = b->t->nodes[child].kind;
 
 		if (kind == k.finally) {
-			try.finally = child_of_kind(b->t, child, k.block);
+			try.finally = scan_child_of_kind(b->t, child, k.block);
 		} else if (kind == k.resources) {
 			try.body = child;
 		} else if (kind == k.catch_ && try.nhandlers < 32 && !try.catches_all) {
@@ -251,9 +241,9 @@ static void lower(struct flow_builder *b, uint32_t n)
 	else if (kind == k.throw_)
 		flow_raise(b, n);
 	else if (kind == k.break_)
-		flow_break(b, child_of_kind(b->t, n, k.identifier));
+		flow_break(b, scan_child_of_kind(b->t, n, k.identifier));
 	else if (kind == k.continue_)
-		flow_continue(b, child_of_kind(b->t, n, k.identifier));
+		flow_continue(b, scan_child_of_kind(b->t, n, k.identifier));
 	else if (kind == k.labeled)
 		lower_labeled(b, n);
 	else if (kind == k.expression)
@@ -290,7 +280,6 @@ struct scan_lang scan_java = {
 	.call_kinds = "method_invocation object_creation_expression",
 	.identifier_kinds = "identifier",
 	.member_kinds = "field_access",
-	.string_kinds = "string_literal",
 	.assign_kinds = "variable_declarator assignment_expression",
 	.transparent_kinds =
 		"parenthesized_expression cast_expression ternary_expression",

@@ -251,7 +251,7 @@ static uint32_t name(const struct source_tree *t, uint32_t function)
 		"import_statement interface_declaration type_alias_declaration",       \
 	.call_kinds = "call_expression new_expression",                                \
 	.identifier_kinds = "identifier shorthand_property_identifier",                \
-	.member_kinds = "member_expression", .string_kinds = "string template_string", \
+	.member_kinds = "member_expression",                                           \
 	.assign_kinds = "variable_declarator assignment_expression",                   \
 	.transparent_kinds =                                                           \
 		"parenthesized_expression await_expression ternary_expression "        \

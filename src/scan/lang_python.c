@@ -51,16 +51,6 @@ static void prepare(void)
 #undef FIELD
 }
 
-static uint32_t child_of_kind(const struct source_tree *t, uint32_t n, uint16_t kind)
-{
-	uint32_t child;
-
-	for (SOURCE_CHILDREN(t, n, child))
-		if (t->nodes[child].kind == kind)
-			return child;
-	return SOURCE_NONE;
-}
-
 /* The elif or else that follows `from` (SOURCE_NONE: the first). */
 static uint32_t next_alternative(const struct source_tree *t, uint32_t n, uint32_t from)
 {
@@ -123,7 +113,7 @@ static void lower_try(struct flow_builder *b, uint32_t n)
 		if (kind == k.else_)
 			try.otherwise = child;
 		else if (kind == k.finally)
-			try.finally = child_of_kind(b->t, child, k.block);
+			try.finally = scan_child_of_kind(b->t, child, k.block);
 		else if ((kind == k.except || kind == k.except_group) &&
 			 try.nhandlers < 32 && !try.catches_all) {
 			try.handlers[try.nhandlers++] = child;
@@ -136,7 +126,7 @@ static void lower_try(struct flow_builder *b, uint32_t n)
 static void handler(struct flow_builder *b, uint32_t n)
 {
 	flow_catch(b, n);
-	flow_statement(b, child_of_kind(b->t, n, k.block));
+	flow_statement(b, scan_child_of_kind(b->t, n, k.block));
 }
 
 static void lower_items(struct flow_builder *b, uint32_t n, uint32_t clause,
@@ -204,7 +194,7 @@ static void lower(struct flow_builder *b, uint32_t n)
 	if (kind == k.block)
 		flow_statements(b, n);
 	else if (kind == k.else_)
-		flow_statement(b, child_of_kind(b->t, n, k.block));
+		flow_statement(b, scan_child_of_kind(b->t, n, k.block));
 	else if (kind == k.if_)
 		lower_if(b, n);
 	else if (kind == k.elif)
@@ -214,7 +204,8 @@ static void lower(struct flow_builder *b, uint32_t n)
 	else if (kind == k.try_)
 		lower_try(b, n);
 	else if (kind == k.with)
-		lower_items(b, n, child_of_kind(b->t, n, k.with_clause), SOURCE_NONE);
+		lower_items(b, n, scan_child_of_kind(b->t, n, k.with_clause),
+			    SOURCE_NONE);
 	else if (kind == k.match)
 		lower_match(b, n);
 	else if (kind == k.return_)
@@ -271,7 +262,6 @@ struct scan_lang scan_python = {
 	.call_kinds = "call",
 	.identifier_kinds = "identifier",
 	.member_kinds = "attribute",
-	.string_kinds = "string concatenated_string",
 	.assign_kinds = "assignment named_expression with_item augmented_assignment",
 	.transparent_kinds = "parenthesized_expression await conditional_expression "
 			     "boolean_operator as_pattern keyword_argument",

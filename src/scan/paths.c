@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "scan/effect.h"
+#include "scan/finding.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -917,24 +918,12 @@ static struct scan_finding *begin(const struct scan_function *fn,
 				  struct scan_findings *out, const char *rule,
 				  enum scan_shape shape, uint32_t node)
 {
-	struct scan_finding *f = scan_findings_add(out);
-	const struct source_tree *t = fn->t;
-	uint32_t name = fn->lang->name(t, fn->flow->function);
-	size_t len;
-	const char *line = source_line_at(t, t->nodes[node].start, &len);
+	uint32_t name = fn->lang->name(fn->t, fn->flow->function);
+	struct scan_finding *f = scan_finding_at(out, fn->t, fn->path, name, node);
 
-	while (len && (*line == ' ' || *line == '\t'))
-		line++, len--;
 	f->rule = rule;
 	f->shape = shape;
 	f->severity = fn->severity;
-	f->path = xstrdup(fn->path);
-	f->line = source_line(t, node);
-	f->column = source_column(t, node);
-	f->end_line = source_end_line(t, node);
-	f->end_column = f->column + 1;
-	f->function = name == SOURCE_NONE ? NULL : source_text_dup(t, name);
-	f->excerpt = xstrndup(line, len);
 	return f;
 }
 

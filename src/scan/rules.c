@@ -2,6 +2,7 @@
 
 #include "base/macros.h"
 #include "base/mem.h"
+#include "scan/finding.h"
 #include "scan/lang.h"
 #include "scan/where.h"
 
@@ -183,35 +184,23 @@ static bool take(void *ctx, const struct source_match *match)
 				    .test = m->test};
 	struct scan_finding *f;
 	uint32_t function, name;
-	const char *line;
-	size_t len;
 
 	if (where.here == SOURCE_NONE)
 		return true;
 	for (size_t i = 0; i < rule->where.n; i++)
 		if (!where_holds(rule->where.v[i], &where))
 			return true;
-	f = scan_findings_add(m->out);
-	f->rule = rule->id;
-	f->shape = rule->shape;
-	f->severity = rule->severity;
-	f->path = xstrdup(m->path);
-	f->line = source_line(m->t, where.here);
-	f->column = source_column(m->t, where.here);
-	f->end_line = source_end_line(m->t, where.here);
-	f->end_column = f->column + (f->end_line == f->line
-					     ? m->t->nodes[where.here].end -
-						       m->t->nodes[where.here].start
-					     : 1);
 	function = m->lang ? source_above(m->t, where.here, &m->lang->functions)
 			   : SOURCE_NONE;
 	name = function == SOURCE_NONE ? function : m->lang->name(m->t, function);
-	f->function = name == SOURCE_NONE ? NULL : source_text_dup(m->t, name);
+	f = scan_finding_at(m->out, m->t, m->path, name, where.here);
+	f->rule = rule->id;
+	f->shape = rule->shape;
+	f->severity = rule->severity;
+	if (f->end_line == f->line)
+		f->end_column = f->column + m->t->nodes[where.here].end -
+				m->t->nodes[where.here].start;
 	f->message = message_of(m, match);
-	line = source_line_at(m->t, m->t->nodes[where.here].start, &len);
-	while (len && (*line == ' ' || *line == '\t'))
-		line++, len--;
-	f->excerpt = xstrndup(line, len);
 	return true;
 }
 
