@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/report_lines.h"
 
 #include <string.h>
 
@@ -146,34 +147,15 @@ static bool parse_event(const json_t *j, struct python_report *r)
 	return true;
 }
 
-static bool parse_line(const char *line, size_t len, const char *token,
-		       struct python_report *r)
+static bool take_event(void *ctx, const json_t *j)
 {
-	size_t n = strlen(token);
-	CLEANUP_JSON json_t *j = NULL;
-
-	if (len <= n || strncmp(line, token, n) != 0 || line[n] != ' ')
-		return false;
-	j = json_parse(line + n + 1, len - n - 1, "report", NULL);
-	return json_is_object(j) && parse_event(j, r);
+	return parse_event(j, ctx);
 }
 
 void python_report_parse(const char *text, size_t len, const char *token,
 			 struct python_report *ret)
 {
-	const char *end;
-
-	for (; (end = memchr(text, '\n', len));
-	     len -= (size_t)(end + 1 - text), text = end + 1) {
-		size_t n = (size_t)(end - text);
-
-		if (parse_line(text, n, token, ret))
-			continue;
-		if (!ret->malformed)
-			ret->malformed = xasprintf("a line that the adapter did not "
-						   "write: %.*s",
-						   n > 80 ? 80 : (int)n, text);
-	}
+	report_lines_parse(text, len, token, take_event, ret, &ret->malformed);
 }
 
 void python_report_release(struct python_report *r)
