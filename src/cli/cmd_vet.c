@@ -1,0 +1,170 @@
+#include "cli/cmd.h"
+#include "cli/terminal.h"
+
+#include "base/mem.h"
+#include "engine/vet.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct strv targets;
+static const char *buggy, *python;
+static int workers, queue;
+static uint64_t memory = UINT64_C(256) << 20, limit_ms = 5000;
+
+static const struct option_row rows[] = {
+	{"target", "PATH,…", "files and directories that the tests are about",
+	 OPTION_LIST, &targets, 0, 0},
+	{"buggy", "REV", "a revision with the bug: tests must fail there", OPTION_TEXT,
+	 &buggy, 0, 0},
+	{"python", "PATH", "the interpreter (python3)", OPTION_TEXT, &python, 0, 0},
+	{"time", "DUR", "one execution of a test (5s)", OPTION_DURATION, &limit_ms, 0, 0},
+	{"memory", "SIZE", "all processes of a test (256M)", OPTION_LIMIT_BYTES, &memory,
+	 0, 0},
+	{"workers", "N", "tests at the same time (the processors, at most 8)",
+	 OPTION_NUMBER, &workers, 1, 64},
+	{"queue", "N", "tests that wait, before no more is read (32)", OPTION_NUMBER,
+	 &queue, 1, 4096},
+	{0},
+};
+
+static void print_reasons(const struct vet_reasons *r, const char *path,
+			  const char *before)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		printf("  %s%s: ", before, vet_stage_name(r->v[i].stage));
+		if (r->v[i].line)
+			printf("%s%sline %u: ", path ? path : "", path ? ", " : "",
+			       r->v[i].line);
+		printf("%s\n", r->v[i].text);
+	}
+}
+
+static void print_text(const struct vet_test *t)
+{
+	printf("%s  %s", vet_verdict_name(t->verdict), t->name);
+	if (t->score >= 0)
+		printf("  score %.2f", t->score);
+	if (t->coverage >= 0)
+		printf("  coverage %.0f %%", 100 * t->coverage);
+	if (t->kill_rate >= 0)
+		printf("  kills %.0f %%", 100 * t->kill_rate);
+	printf("\n");
+	print_reasons(&t->reasons, t->path, "");
+	print_reasons(&t->feedback, t->path, "could be better: ");
+}
+
+/* One line a test, at once: a generator may wait for it. */
+static bool tell(void *ctx, const struct vet_test *t)
+{
+	bool *closed = ctx;
+
+	if (common.json) {
+		CLEANUP_JSON json_t *j = vet_test_json(t);
+		CLEANUP_FREE char *text = json_dumps(j, JSON_COMPACT);
+
+		printf("%s\n", text);
+	} else if (!common.quiet || t->verdict != VET_ACCEPTED) {
+		print_text(t);
+	}
+	*closed = ferror(stdout) || fflush(stdout) != 0;
+	return !*closed;
+}
+
+static int check(const struct strv *paths, struct err *err)
+{
+	if (common.format && !strcmp(common.format, "json"))
+		common.json = true;
+	else if (common.format && strcmp(common.format, "text") != 0)
+		return err_set(err, ERR_USAGE,
+			       "there is no format \"%s\"; vet has text "
+			       "and json",
+			       common.format);
+	if (!targets.n) {
+		err_set(err, ERR_USAGE, "--target is missing: what are the tests about?");
+		err_hint(err, "exitpath vet --target src/module.py tests/test_new.py");
+		return -1;
+	}
+	if (paths->n || !isatty(STDIN_FILENO))
+		return 0;
+	err_set(err, ERR_USAGE, "no tests: standard input is a terminal");
+	err_hint(err,
+		 "name files, or write {\"test\": \"name\", \"source\": \"…\"} lines to "
+		 "standard input");
+	return -1;
+}
+
+static int summarize(const struct vet_report *r)
+{
+	if (!common.quiet)
+		fprintf(stderr,
+			"exitpath: vet: %zu accepted, %zu rejected, %zu not judged; "
+			"%" PRIu64 " executions\n",
+			r->accepted, r->rejected, r->broken, r->executions);
+	if (r->accepted + r->rejected + r->broken == 0)
+		fprintf(stderr, "exitpath: there was no test\n");
+	return outcome_exit_code(r->outcome);
+}
+
+static int run(char **argv)
+{
+	struct options o = {
+		.usage = "exitpath vet [OPTION…] --target PATH,… [PATH…|-]",
+		.about = "Judges generated tests by executing them: each must pass on "
+			 "the right code, again\nin other surroundings, leave nothing "
+			 "behind, and fail when what it expects is changed.\nTests come "
+			 "from files and directories, or as {\"test\": NAME, \"source\": "
+			 "TEXT} lines from\nstandard input. One verdict a test, as soon "
+			 "as it is known, with its reasons.\n\nExit status: 0 all are "
+			 "accepted, 60 some are rejected, 50 some could not be judged.",
+		.rows = rows,
+		.operands = 4096,
+	};
+	CLEANUP(strv) struct strv paths = {0};
+	CLEANUP(vet_report) struct vet_report report = {0};
+	CLEANUP_FREE char *dir = NULL;
+	bool closed = false;
+	struct vet_opts opts = {
+		.targets = &targets,
+		.paths = &paths,
+		.in = STDIN_FILENO,
+		.limits = GENERATED_LIMITS,
+		.settings = VET_DEFAULTS,
+		.tell = tell,
+		.ctx = &closed,
+	};
+	struct err err = {0};
+	char **rest;
+	int status;
+
+	if (!command_start(&o, argv, &paths, &rest, &status))
+		return status;
+	if (paths.n == 1 && !strcmp(paths.v[0], "-"))
+		strv_release(&paths);
+	dir = getcwd(NULL, 0);
+	if (!dir) {
+		err_set(&err, ERR_USAGE, "the working directory is gone");
+		return command_fail(&err);
+	}
+	opts.dir = dir;
+	opts.store = common.store;
+	opts.isolation = common.isolation;
+	opts.buggy = buggy;
+	opts.python = python;
+	opts.workers = (unsigned)workers;
+	opts.queue = (unsigned)queue;
+	opts.limits.memory = memory;
+	opts.limits.cpu_ms = limit_ms * 5;
+	opts.settings.limit_ms = limit_ms;
+	if (check(&paths, &err) < 0 || engine_vet(&opts, &report, &err) < 0)
+		return command_fail(&err);
+	return closed ? command_print("") : summarize(&report);
+}
+
+const struct command command_vet = {
+	.name = "vet",
+	.summary = "are generated tests fit? executed, perturbed, judged",
+	.run = run,
+};

@@ -1,0 +1,50 @@
+/*
+ * `exitpath vet`: generated tests, each judged by executing it under all that it must
+ * stand. Tests come from files or, one JSON object a line, from a descriptor:
+ *
+ *	{"test": "name", "source": "text"}
+ *
+ * Verdicts are told in the order of the tests, each as soon as those before it are known.
+ */
+#ifndef EXITPATH_ENGINE_VET_H
+#define EXITPATH_ENGINE_VET_H
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "model/limits.h"
+#include "model/outcome.h"
+#include "model/sandbox.h"
+#include "model/vet.h"
+
+/* Nothing is owned. */
+struct vet_opts {
+	const char *dir;	    /* absolute: where tests run */
+	const char *store;	    /* NULL: beside the repository */
+	const struct strv *targets; /* files and directories that are tested */
+	const struct strv *paths;   /* of tests; none: from `in` */
+	const char *buggy;	    /* a revision that tests must fail on; NULL: none */
+	const char *python;	    /* the interpreter; NULL: python3 of $PATH */
+	int in;
+	enum isolation isolation;
+	unsigned workers, queue; /* 0: default, see proc/pool.h */
+	struct limits limits;	 /* of one process with all executions of a test */
+	struct vet_settings settings;
+	/* Each verdict. False: nobody listens, so that it ends. */
+	bool (*tell)(void *ctx, const struct vet_test *t);
+	void *ctx;
+};
+
+struct vet_report {
+	enum outcome outcome;
+	size_t accepted, rejected, broken;
+	uint64_t executions;
+	struct strv notes;
+};
+void vet_report_release(struct vet_report *r);
+DEFINE_CLEANUP(vet_report)
+
+/* -1: nothing was judged, or something of ours broke. ERR_USAGE, ERR_ENVIRONMENT,
+ * ERR_INTERRUPTED. */
+int engine_vet(const struct vet_opts *opts, struct vet_report *ret, struct err *err);
+
+#endif

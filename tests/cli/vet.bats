@@ -1,0 +1,41 @@
+bats_require_minimum_version 1.5.0
+load common
+
+@test "vet: each labelled test of a cart gets its verdict for its reason" {
+  needs_sandbox
+  cd "$BATS_TEST_TMPDIR"
+  run "$EXITPATH_ROOT/tests/vet/check.py" "$EXITPATH_BIN" "$EXITPATH_ROOT/tests/vet/cart" --time 3s
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "vet: files and directories, a file of several tests, text" {
+  needs_sandbox
+  make_repo
+  printf 'def double(x):\n    return 2 * x\n' >double.py
+  mkdir tests
+  printf 'from double import double\n\ndef test_two():\n    assert double(2) == 4\n\ndef test_bad():\n    assert double(2) == 5\n' \
+    >tests/test_double.py
+  fails_with 60 "$EXITPATH_BIN" vet --target double.py tests
+  grep -q "^accepted  tests/test_double.py::test_two" <<<"$output"
+  grep -q "^  passes: tests/test_double.py, line 7: " <<<"$output"
+  grep -q "1 accepted, 1 rejected, 0 not judged" <<<"$output"
+  [ -z "$(git status --porcelain tests/__pycache__)" ]
+}
+
+@test "vet: what was not judged is no pass" {
+  needs_sandbox
+  make_repo
+  printf 'def double(x):\n    return 2 * x\n' >double.py
+  printf 'raise OSError("not today")\n' >broken.py
+  fails_with 2 "$EXITPATH_BIN" vet double.py
+  fails_with 2 "$EXITPATH_BIN" vet --target none.py double.py
+  fails_with 2 "$EXITPATH_BIN" vet --target broken.py double.py
+  grep -q "OSError: not today" <<<"$output"
+  fails_with 50 "$EXITPATH_BIN" vet --target double.py </dev/null
+  run "$EXITPATH_BIN" vet --json --target double.py <<<$'{"test": "a"}\n{"test": "b", "source": "def test():\\n assert 0"}'
+  [ "$status" -eq 50 ]
+  grep -q '"test":"line 1","verdict":"error"' <<<"$output"
+  grep -q '"test":"b","verdict":"rejected"' <<<"$output"
+  fails_with 50 "$EXITPATH_BIN" vet --target double.py --python /bin/false double.py
+}
