@@ -23,6 +23,7 @@ corpus: build
 	@MIRROR="$(MIRROR)" tests/corpus/run
 	@MIRROR="$(MIRROR)" tests/corpus/faults/run
 	@MIRROR="$(MIRROR)" tests/corpus/pg/run
+	@MIRROR="$(MIRROR)" tests/corpus/cover/run
 
 corpus-scan: build
 	@MIRROR="$(MIRROR)" tests/corpus/scan/run
