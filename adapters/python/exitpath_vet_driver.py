@@ -5,7 +5,10 @@ last line of our output is what was seen, as an object; nothing here decides abo
 group of executions a line says which, so that whoever ends this process is known.
 """
 import ast
+import copy
 import ctypes
+import gc
+import hashlib
 import json
 import linecache
 import marshal
@@ -141,12 +144,10 @@ class Normal(ast.NodeTransformer):
 
 def shape_of(tree, only):
     """A digest of what the test says."""
-    import hashlib
     first, _, second = only.partition("::")
     for node in tree.body:
         if only and getattr(node, "name", None) == first:
             tree = next((part for part in node.body if second and getattr(part, "name", None) == second), node)
-    import copy
     return hashlib.sha256(ast.dump(Normal().visit(copy.deepcopy(tree))).encode()).hexdigest()[:16]
 
 
@@ -267,6 +268,8 @@ class Job:
         os.makedirs(SCRATCH, exist_ok=True)
         self.libc.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
         self.libc.prctl(4, 0)  # PR_SET_DUMPABLE: no test looks into this process
+        gc.disable()
+        gc.freeze()  # a collection in a fork would copy all pages
 
     def runner(self):
         if not self.pytest:
@@ -277,6 +280,8 @@ class Job:
     def execute(self, runner, prepare=None, seconds=None, first=(), ledger=False):
         def child():
             os.close(self.say.fd)
+            gc.enable()
+            random.seed(perturb.MIDDLE)
             book = None
             if prepare:
                 prepare()
@@ -359,8 +364,13 @@ class Job:
                 entry["negate"] = self.execute(runner, lambda: self.watch.choose("negate", k), seconds=self.quick)["end"]
 
     def once(self, runner):
+        """In this very process: nothing is executed after it."""
         self.say(stage="run")
-        self.seen["run"] = self.execute(runner)
+        gc.enable()
+        random.seed(perturb.MIDDLE)
+        error, where = runner.child(self.only, ())
+        self.seen["run"] = {**outcome(error, self.path), "where": where}
+        self.executor.count = 1
 
     def work(self):
         if self.parse():
@@ -385,6 +395,9 @@ def main():
     with open(os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     random.seed()
-    job = Job(spec, config, say)
-    job.work()
+    try:
+        Job(spec, config, say).work()
+    except BaseException as error:
+        say(broken=error_text(error), line=error.__traceback__.tb_next and error.__traceback__.tb_next.tb_lineno)
+        os._exit(1)
     os._exit(0)

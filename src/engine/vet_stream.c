@@ -5,6 +5,7 @@
  * seed and on the buggy revision.
  */
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "engine/vet_parts.h"
 #include "proc/proc.h"
@@ -90,12 +91,13 @@ static int ask(struct stream *s, struct item *i, enum ask what, struct err *err)
 	struct vet_place *place =
 		what == ASK_BUGGY ? &s->places->buggy : &s->places->right;
 	CLEANUP(strv) struct strv argv = {0}, env = {0};
+	CLEANUP_FREE char *warm = NULL;
 	const struct vet_opts *o = s->opts;
 	struct pool_run run = {
 		.argv = &argv,
 		.env = &env,
 		.cwd = o->dir,
-		.timeout_ms = o->settings.limit_ms * 5,
+		.timeout_ms = o->settings.limit_ms * (what == ASK_JUDGE ? 5 : 1) + 1000,
 		.limits = o->limits,
 		.network = NETWORK_NONE,
 		.discard = o->isolation == ISOLATION_SANDBOX,
@@ -109,6 +111,11 @@ static int ask(struct stream *s, struct item *i, enum ask what, struct err *err)
 	strv_copy(&env, place->env.v);
 	env_set(&env, "PYTHONHASHSEED", what == ASK_AGAIN ? SEED : "0");
 	env_set(&env, "PYTHONDONTWRITEBYTECODE", "1");
+	/* adapters/warm/python.py: which of two interpreters; a wrong guess costs time.
+	 */
+	warm = path_join(place->code,
+			 strstr(i->test.source, "pytest") ? "warm.pytest" : "warm");
+	env_set(&env, "EXITPATH_WARM", warm);
 	i->out++;
 	sight_of(i, what)->asked = true;
 	return pool_submit(place->pool, &run, err);

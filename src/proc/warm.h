@@ -14,7 +14,7 @@
 
 enum {
 	WARM_KEYS = 8,	  /* that are remembered; the one not used for longest goes */
-	WARM_SERVERS = 3, /* of them have an interpreter: 25 MB each */
+	WARM_SERVERS = 4, /* of them have an interpreter: 25 MB each */
 	WARM_DEATHS = 3,  /* then it is not started again */
 };
 

@@ -16,8 +16,13 @@ static void take_line(struct vet_sight *s, const char *line, size_t len)
 {
 	CLEANUP_JSON json_t *j = json_parse(line, len, "a test", NULL);
 	const char *stage = json_get(j, "stage", NULL);
+	const char *broken = json_get(j, "broken", NULL);
 	json_t *seen = json_object_get(j, "seen");
 
+	if (broken) {
+		free(s->said);
+		s->said = xstrdup(broken);
+	}
 	if (stage) {
 		free(s->stage);
 		s->stage = xstrdup(stage);
@@ -53,7 +58,8 @@ void vet_sight_take(struct vet_sight *s, const struct run_result *run, const cha
 		take_line(s, out, (size_t)(newline - out));
 		out = newline + 1;
 	}
-	s->said = last_line(err);
+	if (!s->said)
+		s->said = last_line(err);
 	/* Only a process that came to its end has said all. */
 	if (!run_result_passed(run)) {
 		json_decref(s->seen);
