@@ -89,11 +89,13 @@ static int run_gate_command(char **argv)
 {
 	struct options o = {
 		.usage = "exitpath gate [OPTION…] [-- COMMAND…]",
-		.about = "Runs the whole contract on base and candidate: every lifecycle "
-			 "under its detectors,\nthen with `faults` in the contract its "
-			 "calls that can fail, then the suite.\n\nExit status: 0 clean, "
-			 "10 behavior_failed, 20 leak or defect, 30 baseline_invalid,\n"
-			 "40 inconclusive, 50 harness_error, 2 usage.",
+		.about =
+			"Runs the whole contract on base and candidate: with `review` "
+			"and `scan` in the contract\nwhat reading the patch shows, every "
+			"lifecycle under its detectors, with `faults` its\ncalls that "
+			"can fail, then the suite.\n\nExit status: 0 clean, "
+			"10 behavior_failed, 20 leak or defect, 30 baseline_invalid,\n"
+			"40 inconclusive, 50 harness_error, 60 rejected, 2 usage.",
 	};
 
 	return run_gate(argv, &o);

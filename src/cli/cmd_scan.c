@@ -99,7 +99,7 @@ static int explain_rules(void)
 	const struct scan_rule *r;
 	struct err err = {0};
 
-	if (engine_scan_rules(&rules, &err) < 0)
+	if (engine_scan_rules(SCAN_RULES_DIR, &rules, &err) < 0)
 		return command_fail(&err);
 	r = scan_rule_find(&rules, explain);
 	if (r) {

@@ -519,6 +519,10 @@ static void add_lifecycles(struct buf *b, const struct part *parts, size_t n)
 		    "survived, and\n# is on base, is a defect. See `exitpath fault`.\n# "
 		    "faults: "
 		    "{classes: [memory, file, net, process], time: 60s}\n");
+	buf_adds(b, "\n# The patch is read as well: failure paths that it adds and that "
+		    "go wrong (`exitpath scan`),\n# and what it does to the checks that "
+		    "judge it (`exitpath review`). A patch cannot switch\n# them off: "
+		    "base's contract counts, too.\nscan: true\nreview: true\n");
 	buf_adds(b, "\n# Known leaks: narrow, owned, dated.\n# suppressions:\n"
 		    "#   - {match: \"leak:cache_init\", reason: \"one-time "
 		    "cache\", owner: \"@core\", expires: 2030-01-31}\n");

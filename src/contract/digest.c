@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "contract/faults.h"
+#include "contract/readings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,6 +110,10 @@ void contract_digest(struct contract *c)
 	json_object_set_new(j, "suppressions", suppressions);
 	if (c->faults.given)
 		json_object_set_new(j, "faults", faults_json(&c->faults));
+	if (c->scan.wanted)
+		json_object_set_new(j, "scan", scan_settings_json(&c->scan));
+	if (c->review.wanted)
+		json_object_set_new(j, "review", review_settings_json(&c->review));
 	put(j, "later", c->later);
 	hash(j, hex);
 	snprintf(c->digest, sizeof(c->digest), "sha256:%s", hex);

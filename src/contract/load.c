@@ -6,6 +6,7 @@
 #include "contract/faults.h"
 #include "contract/later.h"
 #include "contract/read.h"
+#include "contract/readings.h"
 #include "contract/show.h"
 #include "contract/suppression.h"
 
@@ -338,6 +339,8 @@ static const struct key contract_keys[] = {
 	{"expose", read_expose},
 	{"suite", read_text, FIELD(suite)},
 	{"faults", read_faults},
+	{"scan", read_scan},
+	{"review", read_review},
 	{"worlds", read_worlds},
 	{"suppressions", read_suppressions},
 };
@@ -369,8 +372,9 @@ int contract_parse(const char *text, size_t len, const char *name, struct contra
 		   struct err *err)
 {
 	static const struct keys *const tables[] = {
-		&contract_table, &lifecycle_table, &limits_table, &suppression_table,
-		&faults_table,	 &ignore_table,	   NULL};
+		&contract_table,    &lifecycle_table, &limits_table,
+		&suppression_table, &faults_table,    &ignore_table,
+		&scan_table,	    &review_table,    NULL};
 	const struct reader r = {.name = name, .err = err, .tables = tables};
 	CLEANUP(contract) struct contract c = {0};
 	CLEANUP(yaml) struct yaml root = {0};

@@ -145,6 +145,19 @@ static void compare_faults(const struct fault_settings *old,
 			  new->forever ? "forever" : "once");
 }
 
+static void compare_readings(const struct contract *old, const struct contract *new,
+			     struct strv *lines)
+{
+	if (old->scan.wanted && !new->scan.wanted)
+		strv_add(lines, "scan removed");
+	else if (old->scan.notes && !new->scan.notes)
+		strv_add(lines, "scan: notes are left out");
+	if (old->review.wanted && !new->review.wanted)
+		strv_add(lines, "review removed");
+	else if (old->review.strict && !new->review.strict)
+		strv_add(lines, "review: not strict any more");
+}
+
 void contract_weakened(const struct contract *base, const struct contract *candidate,
 		       struct strv *ret_lines)
 {
@@ -162,6 +175,7 @@ void contract_weakened(const struct contract *base, const struct contract *candi
 	compare_text("setup", base->setup, candidate->setup, ret_lines);
 	compare_text("suite", base->suite, candidate->suite, ret_lines);
 	compare_faults(&base->faults, &candidate->faults, ret_lines);
+	compare_readings(base, candidate, ret_lines);
 	for (size_t i = 0; i < candidate->expose.n; i++)
 		if (!strv_contains(&base->expose, candidate->expose.v[i]))
 			strv_addf(ret_lines, "runs may read more of the machine: %s",

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/fault_gate.h"
+#include "engine/gate_readings.h"
 #include "engine/isolation.h"
 #include "verdict/verdict.h"
 
@@ -39,29 +40,69 @@ static int run_suite(struct session *s, struct err *err)
 	return 0;
 }
 
+static bool is_command(const struct session *s, const char *name)
+{
+	return !strcmp(s->opts->command, name);
+}
+
+static bool review_wanted(const struct session *s)
+{
+	return s->review.wanted && is_command(s, "gate");
+}
+
+static bool scan_wanted(const struct session *s)
+{
+	return s->scan.wanted && is_command(s, "gate");
+}
+
+static bool leaks_wanted(const struct session *s)
+{
+	return !is_command(s, "fault");
+}
+
+static int run_leaks(struct session *s, struct err *err)
+{
+	for (size_t i = 0; i < s->contract.nlifecycles; i++)
+		if (session_measure(s, &s->contract.lifecycles[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int run_faults(struct session *s, struct err *err)
+{
+	for (size_t i = 0; i < s->contract.nlifecycles; i++)
+		if (faults_wanted(s, &s->contract.lifecycles[i]) &&
+		    session_faults(s, &s->contract.lifecycles[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 static bool suite_wanted(const struct session *s)
 {
-	if (!s->contract.suite)
-		return false;
-	return !strcmp(s->opts->command, "gate") || s->opts->suite;
+	return s->contract.suite && (is_command(s, "gate") || s->opts->suite);
 }
+
+/* In this order: what only reads comes first, it takes no time. */
+static const struct {
+	bool (*wanted)(const struct session *s); /* NULL: always */
+	int (*run)(struct session *s, struct err *err);
+	bool only_clean; /* left out when a check before it was not clean */
+} stages[] = {
+	{review_wanted, session_review, false}, {scan_wanted, session_scan, false},
+	{leaks_wanted, run_leaks, false},	{NULL, run_faults, false},
+	{suite_wanted, run_suite, true},
+};
 
 static int decide(struct session *s, struct err *err)
 {
 	struct result *r = s->result;
 
-	bool leaks = strcmp(s->opts->command, "fault") != 0;
-
-	for (size_t i = 0; i < s->contract.nlifecycles; i++)
-		if (leaks && session_measure(s, &s->contract.lifecycles[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < s->contract.nlifecycles; i++)
-		if (faults_wanted(s, &s->contract.lifecycles[i]) &&
-		    session_faults(s, &s->contract.lifecycles[i], err) < 0)
-			return -1;
-	r->outcome = verdict_overall(r->checks, r->nchecks);
-	if (r->outcome == OUTCOME_CLEAN && suite_wanted(s)) {
-		if (run_suite(s, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
+		if (stages[i].wanted && !stages[i].wanted(s))
+			continue;
+		if (stages[i].only_clean && r->outcome != OUTCOME_CLEAN)
+			continue;
+		if (stages[i].run(s, err) < 0)
 			return -1;
 		r->outcome = verdict_overall(r->checks, r->nchecks);
 	}

@@ -47,19 +47,16 @@ static size_t take_files(const struct rev_changes *changes, struct review_file *
 	return n;
 }
 
-static int review_with(struct repo *r, const struct review_opts *opts,
-		       struct review_report *ret, struct err *err)
+int engine_review_between(struct repo *r, const char *base, const char *candidate,
+			  struct review_report *ret, struct err *err)
 {
 	CLEANUP(rev_changes) struct rev_changes changes = {0};
 	struct review_modules *modules = NULL;
 	struct review_file *files;
 	struct review_patch patch = {.knows_module = review_modules_know};
 
-	if (resolve(r, opts, ret, err) < 0 ||
-	    rev_changes(r, ret->base.commit, ret->candidate.commit, MAX_BYTES, &changes,
-			err) < 0 ||
-	    review_modules_read(r, ret->base.commit, ret->candidate.commit, &modules,
-				err) < 0)
+	if (rev_changes(r, base, candidate, MAX_BYTES, &changes, err) < 0 ||
+	    review_modules_read(r, base, candidate, &modules, err) < 0)
 		return -1;
 	files = xcalloc(changes.n + 1, sizeof(*files));
 	ret->files = changes.n;
@@ -67,8 +64,7 @@ static int review_with(struct repo *r, const struct review_opts *opts,
 	patch.n = take_files(&changes, files, ret);
 	patch.ctx = modules;
 	review_patch(&patch, &ret->items);
-	ret->strict = opts->strict;
-	ret->outcome = review_outcome(&ret->items, opts->strict);
+	ret->outcome = review_outcome(&ret->items, ret->strict);
 	review_modules_free(modules);
 	free(files);
 	return 0;
@@ -82,7 +78,11 @@ int engine_review(const struct review_opts *opts, struct review_report *ret,
 
 	if (!r)
 		return -1;
-	rc = review_with(r, opts, ret, err);
+	ret->strict = opts->strict;
+	rc = resolve(r, opts, ret, err) < 0
+		     ? -1
+		     : engine_review_between(r, ret->base.commit, ret->candidate.commit,
+					     ret, err);
 	repo_close(r);
 	return rc;
 }

@@ -25,6 +25,11 @@ struct review_report {
 void review_report_release(struct review_report *r);
 DEFINE_CLEANUP(review_report)
 
+/* From one commit to another: fills items, files, skipped and outcome; ret->strict is
+ * read. */
+struct repo;
+int engine_review_between(struct repo *r, const char *base, const char *candidate,
+			  struct review_report *ret, struct err *err);
 int engine_review(const struct review_opts *opts, struct review_report *ret,
 		  struct err *err);
 

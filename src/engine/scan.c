@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define RULES_DIR ".exitpath/rules"
-
 struct worker {
 	struct scan_findings findings;
 	struct strv skipped;
@@ -85,9 +83,9 @@ static void choose(const struct scan_opts *opts, struct scan_report *ret)
 	all->n = n;
 }
 
-int engine_scan_rules(struct scan_rules *ret, struct err *err)
+int engine_scan_rules(const char *dir, struct scan_rules *ret, struct err *err)
 {
-	return rules_builtin(ret, err) < 0 ? -1 : rules_load_dir(RULES_DIR, ret, err);
+	return rules_builtin(ret, err) < 0 ? -1 : rules_load_dir(dir, ret, err);
 }
 
 static int check_rule(const struct scan_opts *opts, const struct scan_rules *rules,
@@ -127,19 +125,13 @@ int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct er
 	int rc;
 
 	*ret = (struct scan_report){0};
-	if (engine_scan_rules(&ret->rules, err) < 0 ||
+	if (engine_scan_rules(SCAN_RULES_DIR, &ret->rules, err) < 0 ||
 	    check_rule(opts, &ret->rules, err) < 0)
 		return -1;
 	set = scan_set_new(&ret->rules, err);
 	if (!set)
 		return -1;
-	if (opts->diff) {
-		struct scan_diff d = {.set = set};
-
-		rc = scan_diff(&d, opts, ret, err);
-	} else {
-		rc = scan_all(set, opts, ret, err);
-	}
+	rc = opts->diff ? scan_diff(set, opts, ret, err) : scan_all(set, opts, ret, err);
 	scan_set_free(set);
 	if (rc < 0)
 		return -1;

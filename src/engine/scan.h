@@ -34,8 +34,16 @@ struct scan_report {
 void scan_report_release(struct scan_report *r);
 DEFINE_CLEANUP(scan_report)
 
-/* The rules that are carried along, then those of .exitpath/rules here. */
-int engine_scan_rules(struct scan_rules *ret, struct err *err);
+/* Rules of a project, relative to its top. */
+#define SCAN_RULES_DIR ".exitpath/rules"
+
+/* The rules that are carried along, then those in dir. */
+int engine_scan_rules(const char *dir, struct scan_rules *ret, struct err *err);
+/* All that leads from one commit to another and its notes; the rules are those of the
+ * working tree. */
+struct repo;
+int engine_scan_between(struct repo *r, const char *base, const char *candidate,
+			struct scan_report *ret, struct err *err);
 int engine_scan(const struct scan_opts *opts, struct scan_report *ret, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
  * had before (the same rule, function and words; lines move). Those are notes, when the
  * patch touches their function.
  */
+#include "base/fs.h"
 #include "base/mem.h"
 #include "engine/scan_parts.h"
 #include "rev/changes.h"
@@ -12,6 +13,11 @@
 #include <string.h>
 
 enum { MAX_BYTES = 4 << 20 };
+
+struct scan_diff {
+	const struct scan_set *set;
+	struct source_parser *parser;
+};
 
 static void scan_text(struct scan_diff *d, const char *path, const struct buf *text,
 		      struct scan_findings *out, struct scan_report *ret)
@@ -86,6 +92,7 @@ static void scan_change(struct scan_diff *d, const struct rev_change *c,
 				continue;
 			}
 			f->severity = SCAN_NOTE;
+			f->inherited = true;
 		}
 		*scan_findings_add(&ret->findings) = *f;
 	}
@@ -106,31 +113,51 @@ static int scan_between(struct repo *r, struct scan_diff *d, const char *base,
 	return 0;
 }
 
-static int scan_with(struct repo *r, struct scan_diff *d, const char *diff,
-		     struct scan_report *ret, struct err *err)
+static int scan_between_with(const struct scan_set *set, struct repo *r, const char *base,
+			     const char *candidate, struct scan_report *ret,
+			     struct err *err)
 {
-	struct revision_info base = {0}, candidate = {0};
-	int rc = -1;
+	struct scan_diff d = {.set = set, .parser = source_parser_new()};
+	int rc = scan_between(r, &d, base, candidate, ret, err);
 
-	if (rev_resolve(r, diff, &base, err) == 0 &&
-	    rev_resolve(r, REV_WORKTREE, &candidate, err) == 0)
-		rc = scan_between(r, d, base.commit, candidate.commit, ret, err);
-	revision_release(&base);
-	revision_release(&candidate);
+	source_parser_free(d.parser);
 	return rc;
 }
 
-int scan_diff(struct scan_diff *d, const struct scan_opts *opts, struct scan_report *ret,
-	      struct err *err)
+int scan_diff(const struct scan_set *set, const struct scan_opts *opts,
+	      struct scan_report *ret, struct err *err)
 {
 	struct repo *r = repo_open(".", opts->store, err);
-	int rc;
+	struct revision_info base = {0}, candidate = {0};
+	int rc = -1;
 
 	if (!r)
 		return -1;
-	d->parser = source_parser_new();
-	rc = scan_with(r, d, opts->diff, ret, err);
-	source_parser_free(d->parser);
+	if (rev_resolve(r, opts->diff, &base, err) == 0 &&
+	    rev_resolve(r, REV_WORKTREE, &candidate, err) == 0)
+		rc = scan_between_with(set, r, base.commit, candidate.commit, ret, err);
+	revision_release(&base);
+	revision_release(&candidate);
 	repo_close(r);
+	return rc;
+}
+
+int engine_scan_between(struct repo *r, const char *base, const char *candidate,
+			struct scan_report *ret, struct err *err)
+{
+	CLEANUP_FREE char *dir = path_join(repo_top(r), SCAN_RULES_DIR);
+	struct scan_set *set;
+	int rc;
+
+	*ret = (struct scan_report){0};
+	if (engine_scan_rules(dir, &ret->rules, err) < 0)
+		return -1;
+	set = scan_set_new(&ret->rules, err);
+	if (!set)
+		return -1;
+	rc = scan_between_with(set, r, base, candidate, ret, err);
+	scan_set_free(set);
+	if (rc == 0)
+		scan_findings_sort(&ret->findings);
 	return rc;
 }

@@ -6,13 +6,9 @@
 #include "scan/scan.h"
 #include "source/source.h"
 
-struct scan_diff {
-	const struct scan_set *set;
-	struct source_parser *parser;
-};
 /* Adds all findings of what leads from opts->diff to the working tree; not yet chosen by
  * severity and rule. */
-int scan_diff(struct scan_diff *d, const struct scan_opts *opts, struct scan_report *ret,
-	      struct err *err);
+int scan_diff(const struct scan_set *set, const struct scan_opts *opts,
+	      struct scan_report *ret, struct err *err);
 
 #endif

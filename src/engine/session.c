@@ -291,6 +291,14 @@ static int contract_of(struct session *s, enum side side, struct contract *ret,
 	return 0;
 }
 
+static void want_readings(struct session *s, const struct contract *c)
+{
+	s->scan.wanted |= c->scan.wanted;
+	s->scan.notes |= c->scan.notes;
+	s->review.wanted |= c->review.wanted;
+	s->review.strict |= c->review.strict;
+}
+
 /*
  * What the patch does to the contract is shown, whoever wrote it: suppressions and
  * commands of this run, and those that the candidate would bring when another contract
@@ -302,11 +310,13 @@ static int compare_contracts(struct session *s, struct err *err)
 	CLEANUP(strv) struct strv proposed = {0};
 	struct strv *lines = &s->result->warnings;
 
+	want_readings(s, &s->contract);
 	if (!s->contract_file)
 		return 0;
 	if (contract_of(s, SIDE_BASE, &old, err) < 0 ||
 	    contract_of(s, SIDE_CANDIDATE, &new, err) < 0)
 		return -1;
+	want_readings(s, &old);
 	contract_widened(&old, &s->contract, lines);
 	contract_widened(&old, &new, &proposed);
 	contract_weakened(&old, &new, &proposed);

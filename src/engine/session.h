@@ -27,7 +27,11 @@ struct session {
 	struct store *store;
 	struct side_state side[2]; /* by enum side */
 	bool same;		   /* both revisions have the same tree */
-	struct sandbox exposed;	   /* what the contract says that runs may read */
+	/* As base or the contract of this run has them: a patch cannot switch them off.
+	 */
+	struct scan_settings scan;
+	struct review_settings review;
+	struct sandbox exposed; /* what the contract says that runs may read */
 	char *scratch;
 	struct artifact_ref *artifacts;
 	size_t nartifacts, artifacts_cap;

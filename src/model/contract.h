@@ -54,6 +54,16 @@ struct fault_settings {
 	size_t nignore, ignore_cap;
 };
 
+/* What `scan` and `review` say: the gate then reads the patch, too. */
+struct scan_settings {
+	bool wanted;
+	bool notes; /* places that are only notes block as well */
+};
+struct review_settings {
+	bool wanted;
+	bool strict; /* what is only shown rejects as well */
+};
+
 struct contract {
 	char *path;  /* where it was read; NULL: from flags */
 	char *base;  /* revision; NULL: merge-base with the default branch */
@@ -68,6 +78,8 @@ struct contract {
 	struct suppression *suppressions;
 	size_t nsuppressions, suppressions_cap;
 	struct fault_settings faults;
+	struct scan_settings scan;
+	struct review_settings review;
 	char *later;		     /* canonical JSON of worlds; NULL: none */
 	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
 };

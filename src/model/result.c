@@ -21,6 +21,11 @@ struct finding *check_finding(struct check *c)
 	return VEC_ADD(c->findings, c->nfindings, c->findings_cap);
 }
 
+struct remark *check_remark(struct check *c)
+{
+	return VEC_ADD(c->remarks, c->nremarks, c->remarks_cap);
+}
+
 struct check *result_check(struct result *r)
 {
 	return VEC_ADD(r->checks, r->nchecks, r->checks_cap);
@@ -41,6 +46,9 @@ void check_release(struct check *c)
 		finding_release(&c->findings[i]);
 	for (size_t i = 0; i < c->nfaults; i++)
 		fault_finding_release(&c->faults[i].fault);
+	for (size_t i = 0; i < c->nremarks; i++)
+		remark_release(&c->remarks[i]);
+	free(c->remarks);
 	free(c->findings);
 	free(c->faults);
 	free(c->target);

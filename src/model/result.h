@@ -8,6 +8,7 @@
 #include "model/fault.h"
 #include "model/observation.h"
 #include "model/outcome.h"
+#include "model/remark.h"
 
 enum side { SIDE_BASE, SIDE_CANDIDATE };
 
@@ -50,10 +51,10 @@ struct check_fault {
 	struct fault_finding fault; /* of the candidate; of base when repaired */
 };
 
-/* One lifecycle under one detector; or the set-up; or the suite. */
+/* One lifecycle under one detector; or the set-up, the suite, the scan, the review. */
 struct check {
-	char *target;	/* lifecycle name, "setup" or "suite" */
-	char *detector; /* NULL for set-up and suite */
+	char *target;	/* lifecycle name, "setup", "suite", "scan" or "review" */
+	char *detector; /* NULL for all but lifecycles */
 	char *version;
 	enum outcome outcome;
 	char *explanation;	  /* one or two sentences: what, where, why */
@@ -62,6 +63,8 @@ struct check {
 	size_t nfindings, findings_cap;
 	struct check_fault *faults; /* of the detector "fault"; new first */
 	size_t nfaults, faults_cap;
+	struct remark *remarks; /* of "scan" and "review"; those that block first */
+	size_t nremarks, remarks_cap;
 	struct strv notes;
 	unsigned attempt; /* 1-based; more than 1 after re-runs */
 	unsigned warmup;
@@ -94,6 +97,7 @@ struct result {
 };
 
 struct finding *check_finding(struct check *c); /* adds a zeroed one */
+struct remark *check_remark(struct check *c);	/* adds a zeroed one */
 struct check *result_check(struct result *r);	/* adds a zeroed one */
 
 json_t *result_to_json(const struct result *r);

@@ -97,6 +97,28 @@ static bool faults_from_json(const json_t *faults, struct check *ret)
 	return true;
 }
 
+static json_t *remarks_to_json(const struct check *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->nremarks; i++)
+		json_array_append_new(list, remark_to_json(&c->remarks[i]));
+	return list;
+}
+
+static bool remarks_from_json(const json_t *remarks, struct check *ret)
+{
+	const json_t *item;
+	size_t i;
+
+	if (remarks && !json_is_array(remarks))
+		return false;
+	json_array_foreach (remarks, i, item)
+		if (!remark_from_json(item, check_remark(ret)))
+			return false;
+	return true;
+}
+
 static json_t *check_to_json(const struct check *c)
 {
 	json_t *j = json_object(), *findings = json_array(), *faults = json_array();
@@ -122,6 +144,8 @@ static json_t *check_to_json(const struct check *c)
 	if (c->nfaults)
 		json_object_set(j, "faults", faults);
 	json_decref(faults);
+	if (c->nremarks)
+		json_object_set_new(j, "remarks", remarks_to_json(c));
 	json_object_set_new(j, "notes", strv_to_json(&c->notes));
 	json_object_set_new(j, "command", strv_to_json(&c->command));
 	json_object_set_new(j, "base_artifacts", strv_to_json(&c->base_artifacts));
@@ -161,6 +185,7 @@ static bool check_from_json(const json_t *j, struct check *ret)
 	ret->duration_us = json_get_u64(j, "duration_us");
 	return findings_from_json(json_object_get(j, "findings"), ret) &&
 	       faults_from_json(json_object_get(j, "faults"), ret) &&
+	       remarks_from_json(json_object_get(j, "remarks"), ret) &&
 	       strv_from_json(j, "notes", &ret->notes) &&
 	       strv_from_json(j, "command", &ret->command) &&
 	       strv_from_json(j, "base_artifacts", &ret->base_artifacts) &&

@@ -32,6 +32,7 @@ struct scan_finding {
 	const char *rule; /* its id; static or of the rule set */
 	enum scan_shape shape;
 	enum scan_severity severity;
+	bool inherited; /* of a diff: base has it, too; the patch touches its line */
 	char *path;
 	unsigned line, column, end_line, end_column; /* from 1; bytes */
 	char *function;				     /* NULL: none around it */

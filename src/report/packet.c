@@ -206,6 +206,43 @@ static void add_faults(const struct check *c, struct buf *out)
 		buf_addf(out, "\nAnd %zu more.\n", listed - FINDINGS_LISTED);
 }
 
+static void add_remark(const struct remark *r, struct buf *out)
+{
+	CLEANUP(buf) struct buf place = {0}, text = {0};
+
+	buf_addf(&place, r->line ? "%s:%u" : "%s", r->path, r->line);
+	buf_addf(out, "\n%s, at ",
+		 r->justification ? "justified"
+		 : r->blocks	  ? "blocks"
+				  : "worth a look");
+	add_code(out, buf_str(&place));
+	buf_addf(out, "%s, by rule ", r->on_base ? " of base" : "");
+	add_code(out, r->rule);
+	buf_adds(out, "\n\n");
+	escape_line(&text, r->message);
+	if (r->excerpt) {
+		buf_adds(&text, "\n> ");
+		escape_line(&text, r->excerpt);
+	}
+	for (size_t i = 0; i < r->steps.n; i++) {
+		buf_adds(&text, "\nline ");
+		escape_line(&text, r->steps.v[i]);
+	}
+	if (r->justification) {
+		buf_adds(&text, "\njustified: ");
+		escape_line(&text, r->justification);
+	}
+	add_block(out, "text", buf_str(&text));
+}
+
+static void add_remarks(const struct check *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->nremarks && i < FINDINGS_LISTED; i++)
+		add_remark(&c->remarks[i], out);
+	if (c->nremarks > FINDINGS_LISTED)
+		buf_addf(out, "\nAnd %zu more.\n", c->nremarks - FINDINGS_LISTED);
+}
+
 static void add_facts(const struct check *c, struct buf *out)
 {
 	add_line(out, "detector version", c->version);
@@ -244,6 +281,7 @@ static void add_check(const struct check *c, struct buf *out)
 		buf_addf(out, "\n%s", facts.data);
 	add_findings(c, out);
 	add_faults(c, out);
+	add_remarks(c, out);
 }
 
 static void add_unchanged(const struct result *r, struct buf *out)

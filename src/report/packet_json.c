@@ -112,6 +112,13 @@ static json_t *check(const struct check *c)
 		json_object_set_new(j, "faults", faults);
 	else
 		json_decref(faults);
+	if (c->nremarks) {
+		json_t *remarks = json_array();
+
+		for (size_t i = 0; i < c->nremarks; i++)
+			json_array_append_new(remarks, remark_to_json(&c->remarks[i]));
+		json_object_set_new(j, "remarks", remarks);
+	}
 	json_object_set_new(j, "notes", strings(&c->notes));
 	json_object_set_new(j, "base_artifacts", strings(&c->base_artifacts));
 	json_object_set_new(j, "candidate_artifacts", strings(&c->candidate_artifacts));

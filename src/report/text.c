@@ -259,6 +259,51 @@ static void add_faults(const struct printer *p, const struct check *c, size_t gr
 		buf_addf(p->out, "    and %zu more; --verbose shows them\n", n - limit);
 }
 
+static const struct {
+	const char *heading;
+	bool blocks, justified;
+} remark_groups[] = {
+	{"what blocks:", true, false},
+	{"worth a look:", false, false},
+	{"passes, with reason, owner and date:", false, true},
+};
+
+static void add_remark(const struct printer *p, const struct remark *r)
+{
+	CLEANUP(buf) struct buf place = {0};
+
+	buf_addf(&place, "%s", r->path);
+	if (r->line)
+		buf_addf(&place, ":%u", r->line);
+	buf_addf(&place, "%s: %s [%s]", r->on_base ? " (base)" : "", r->message, r->rule);
+	add_paragraph(p, "    ", "", buf_str(&place));
+	if (r->excerpt)
+		add_paragraph(p, "      ", "> ", r->excerpt);
+	for (size_t i = 0; i < r->steps.n; i++)
+		add_paragraph(p, "      ", "line ", r->steps.v[i]);
+	if (r->justification)
+		add_paragraph(p, "      ", "justified: ", r->justification);
+}
+
+static void add_remarks(const struct printer *p, const struct check *c, size_t group)
+{
+	size_t n = 0, limit = p->opts->verbose ? SIZE_MAX : FINDINGS_SHOWN;
+
+	for (size_t i = 0; i < c->nremarks; i++) {
+		const struct remark *r = &c->remarks[i];
+
+		if (r->blocks != remark_groups[group].blocks ||
+		    !!r->justification != remark_groups[group].justified)
+			continue;
+		if (n == 0)
+			buf_addf(p->out, "  %s\n", remark_groups[group].heading);
+		if (n++ < limit)
+			add_remark(p, r);
+	}
+	if (n > limit)
+		buf_addf(p->out, "    and %zu more; --verbose shows them\n", n - limit);
+}
+
 static size_t count_faults(const struct check *c, enum finding_class class)
 {
 	size_t n = 0;
@@ -295,6 +340,8 @@ static void add_check(const struct printer *p, const struct check *c)
 			add_group(p, c, g);
 	for (size_t g = 0; g < ARRAY_SIZE(fault_groups); g++)
 		add_faults(p, c, g);
+	for (size_t g = 0; g < ARRAY_SIZE(remark_groups); g++)
+		add_remarks(p, c, g);
 	for (size_t i = 0; i < c->notes.n; i++)
 		add_paragraph(p, "  ", "note: ", c->notes.v[i]);
 	if (c->next)
@@ -304,8 +351,8 @@ static void add_check(const struct printer *p, const struct check *c)
 static bool has_section(const struct printer *p, const struct check *c)
 {
 	return c->outcome != OUTCOME_CLEAN || c->notes.n > 0 || c->nfaults > 0 ||
-	       count_class(c, FINDING_REPAIRED) || count_class(c, FINDING_INTERMITTENT) ||
-	       (p->opts->verbose && c->nfindings);
+	       c->nremarks > 0 || count_class(c, FINDING_REPAIRED) ||
+	       count_class(c, FINDING_INTERMITTENT) || (p->opts->verbose && c->nfindings);
 }
 
 /* What a row of the table says; all escaped. */

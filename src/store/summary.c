@@ -90,8 +90,26 @@ static char *fault_frame(const struct result *r, const struct check_fault *f)
 	return evidence_value(frame ? frame->function : NULL, r->repository, false);
 }
 
-static const char *kind(const struct finding *f, const struct check_fault *fault)
+/* Those that block come first. */
+static const struct remark *first_blocking(const struct check *c)
 {
+	return c->nremarks && c->remarks[0].blocks ? &c->remarks[0] : NULL;
+}
+
+static uint64_t blocking_remarks(const struct check *c)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < c->nremarks; i++)
+		n += c->remarks[i].blocks;
+	return n;
+}
+
+static const char *kind(const struct finding *f, const struct check_fault *fault,
+			const struct remark *remark)
+{
+	if (remark)
+		return remark->rule;
 	if (fault)
 		return fault_defect_name(fault->fault.defect);
 	return f ? resource_name(f->leak.resource) : NULL;
@@ -116,7 +134,11 @@ json_t *evidence_summary(const struct result *r, const struct check *c)
 {
 	const struct finding *f = first_new(c);
 	const struct check_fault *fault = first_new_fault(c);
-	CLEANUP_FREE char *frame = fault ? fault_frame(r, fault) : top_frame(r, f);
+	const struct remark *remark = first_blocking(c);
+	CLEANUP_FREE char *frame =
+		remark	? evidence_value(remark->function, r->repository, false)
+		: fault ? fault_frame(r, fault)
+			: top_frame(r, f);
 	CLEANUP_FREE char *revision =
 		r->candidate.commit ? xstrndup(r->candidate.commit, SHORT_COMMIT) : NULL;
 	json_t *j = json_object();
@@ -130,8 +152,11 @@ json_t *evidence_summary(const struct result *r, const struct check *c)
 	put_count(j, "attempt", c->attempt ? c->attempt : 1);
 	put(j, r, "outcome", outcome_name(c->outcome));
 	json_put_int(j, "exit_code", outcome_exit_code(c->outcome));
-	put(j, r, "leak_kind", kind(f, fault));
-	put_count(j, "leaked_units", fault ? new_faults(c) : leaked_units(c));
+	put(j, r, "leak_kind", kind(f, fault, remark));
+	put_count(j, "leaked_units",
+		  remark  ? blocking_remarks(c)
+		  : fault ? new_faults(c)
+			  : leaked_units(c));
 	json_put(j, "top_frame", frame);
 	put_count(j, "duration_ms", c->duration_us / 1000);
 	put(j, r, "baseline_artifact", first(&c->base_artifacts));

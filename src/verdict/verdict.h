@@ -6,6 +6,8 @@
 
 #include "model/contract.h"
 #include "model/result.h"
+#include "model/review.h"
+#include "model/scan.h"
 
 struct leak_case {
 	const struct lifecycle *lifecycle;
@@ -76,6 +78,12 @@ void verdict_setup(const struct run_result *base, const struct run_result *candi
 		   struct check *ret);
 void verdict_suite(const struct run_result *base, const struct run_result *candidate,
 		   struct check *ret);
+
+/* What `scan` found in the patch; with `notes`, those block as well. Fills ret (zeroed).
+ */
+void verdict_scan(const struct scan_findings *found, bool notes, struct check *ret);
+/* What `review` says of the patch. Fills ret (zeroed). */
+void verdict_review(const struct review_items *items, bool strict, struct check *ret);
 
 /* Of all checks; an empty list is a harness error, never clean. */
 enum outcome verdict_overall(const struct check *checks, size_t n);

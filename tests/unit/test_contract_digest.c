@@ -101,6 +101,10 @@ static const char *const different[] = {
 	WITH(A, IGNORE("leak:malloc:foo", "r", "o", ", expires: 2027-01-01")),
 	WITH(A, "faults: {classes: [net]}\n"),
 	WITH(A, "faults: {classes: [net, file]}\n"),
+	WITH(A, "scan: true\n"),
+	WITH(A, "scan: {severity: note}\n"),
+	WITH(A, "review: true\n"),
+	WITH(A, "review: {strict: true}\n"),
 	WITH(A, "worlds: {w: {}}\n"),
 	WITH(A, "worlds: {w: {A: ''}}\n"),
 	WITH(A, "worlds: {w: {A: b}}\n"),
@@ -122,6 +126,12 @@ static void test_faults_defaults(void **state)
 	digest(WITH(A,
 		    "faults: {classes: [db, process, net, file, memory], mode: once}\n"),
 	       b);
+	assert_string_equal(a, b);
+	digest(WITH(A, "scan: true\nreview: {}\n"), a);
+	digest(WITH(A, "scan: {severity: warning}\nreview: {strict: false}\n"), b);
+	assert_string_equal(a, b);
+	digest(WITH(A, ""), a);
+	digest(WITH(A, "scan: false\nreview: false\n"), b);
 	assert_string_equal(a, b);
 }
 

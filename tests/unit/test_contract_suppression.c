@@ -234,6 +234,11 @@ static void test_weakening_is_listed(void **state)
 		 "faults: fewer classes; faults: at most 3 points; faults: less time: "
 		 "8000 ms; faults: fewer lifecycles; faults: check changed: `none`, was "
 		 "`a`; faults: mode changed: forever"},
+		{T "]\nscan: true\nreview: true\nshare: [", T,
+		 "scan removed; review removed"},
+		{T "]\nscan: {severity: note}\nreview: {strict: true}\nshare: [",
+		 T "]\nscan: true\nreview: true\nshare: [",
+		 "scan: notes are left out; review: not strict any more"},
 	};
 
 	(void)state;

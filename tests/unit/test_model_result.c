@@ -56,6 +56,22 @@ static void random_finding(uint64_t *seed, struct finding *f)
 	}
 }
 
+static void random_remark(uint64_t *seed, struct remark *r)
+{
+	*r = (struct remark){
+		.blocks = next_random(seed) % 2,
+		.rule = xstrdup("early-exit"),
+		.path = xasprintf("p%u", (unsigned)next_random(seed)),
+		.line = (unsigned)next_random(seed) % 3,
+		.on_base = next_random(seed) % 2,
+		.function = random_text(seed),
+		.message = xasprintf("m%u", (unsigned)next_random(seed)),
+		.excerpt = random_text(seed),
+		.justification = random_text(seed),
+	};
+	random_strv(seed, &r->steps);
+}
+
 static void random_check(uint64_t *seed, struct check *c)
 {
 	c->target = random_text(seed);
@@ -66,6 +82,8 @@ static void random_check(uint64_t *seed, struct check *c)
 	c->next = random_text(seed);
 	for (uint64_t n = next_random(seed) % 4; n > 0; n--)
 		random_finding(seed, check_finding(c));
+	for (uint64_t n = next_random(seed) % 3; n > 0; n--)
+		random_remark(seed, check_remark(c));
 	random_strv(seed, &c->notes);
 	random_strv(seed, &c->command);
 	random_strv(seed, &c->base_artifacts);
