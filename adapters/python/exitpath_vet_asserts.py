@@ -167,6 +167,45 @@ def rewrite(tree, source):
     return rewriter.found
 
 
+def called(node):
+    return {last_name(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)} | \
+        {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+
+
+def variables(node):
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def part_of(tree, only):
+    """The definition of a test, without the rest of its file; the file when there is none."""
+    for name in only.split("::") if only else ():
+        tree = next((node for node in ast.walk(tree) if getattr(node, "name", None) == name), tree)
+    return tree
+
+
+def named(tree, only):
+    """Names of what a test is about: called in its assertions, or what gave a variable in them its value."""
+    names, wanted, given = set(), set(), []
+    for node in ast.walk(part_of(tree, only)):
+        if isinstance(node, ast.Assert):
+            names |= called(node.test)
+            wanted |= variables(node.test)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and CALLED.match(last_name(node.value.func)):
+            for arg in [*node.value.args, *(k.value for k in node.value.keywords)]:
+                names |= called(arg)
+                wanted |= variables(arg)
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            if any(isinstance(i.context_expr, ast.Call) and CONTEXTS.match(last_name(i.context_expr.func)) for i in node.items):
+                for part in node.body:
+                    names |= called(part)
+        elif isinstance(node, ast.Assign):
+            given.append(node)
+    for node in given:
+        if any(variables(t) & wanted for t in node.targets):
+            names |= called(node.value)
+    return names
+
+
 class Never:
     """Equal to nothing, in nothing."""
 

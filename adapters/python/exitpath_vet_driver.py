@@ -219,7 +219,7 @@ class Job:
         self.only, self.what = spec.get("only"), spec["what"]
         self.limit = config["limit_ms"] / 1000
         self.until = time.monotonic() + config["budget_ms"] / 1000
-        self.order = target.Order()
+        self.target = target.Target({"codes": {}, "functions": [], "decisions": [], "outcomes": 0})
         self.libc = ctypes.CDLL(None)
         self.executor = execute.Executor(self.libc)
         self.seen = {"name": self.name, "what": self.what}
@@ -242,6 +242,7 @@ class Job:
         self.pytest = needs_pytest(self.tree) or has_conftest(self.path, self.config["root"])
         self.imports = [alias.name for node in self.tree.body if isinstance(node, ast.Import) for alias in node.names] + \
             [node.module for node in self.tree.body if isinstance(node, ast.ImportFrom) and not node.level]
+        self.named = asserts.named(self.tree, self.only)
         self.found = asserts.rewrite(self.tree, self.source)
         self.watch = asserts.Watch(len(self.found))
         self.code = compile(self.tree, self.path, "exec", dont_inherit=True)
@@ -256,8 +257,8 @@ class Job:
                 sys.path.insert(1, path)
         if self.what == "judge":
             with open(self.config["code"], "rb") as file:
-                files = marshal.load(file)
-            target.install(self.order, files)
+                self.target = target.Target(marshal.load(file))
+            self.target.install()
         for name in self.config["modules"]:
             __import__(name)
         for name in self.imports:
@@ -288,6 +289,7 @@ class Job:
             if ledger:
                 book = execute.Ledger(self.path, (SCRATCH,))
                 book.watch_modules(self.config["modules"])
+            self.target.clear()
             begin = time.monotonic()
             error, where = runner.child(self.only, first)
             report = outcome(error, self.path)
@@ -297,6 +299,7 @@ class Job:
             if book:
                 report["left"] = book.left()
                 report["network"] = book.network[:5]
+                report.update(self.target.seen())
             return report
         return self.executor.run(child, seconds or self.limit)
 
@@ -313,6 +316,7 @@ class Job:
         seen["asserts"] = [{**found, "executed": count} for found, count in zip(self.found, counts)]
         if run["end"] != "passed" or not any(counts) or run["ms_test"] > self.config["time_ms"]:
             return
+        seen["coverage"] = self.target.coverage({key: run.pop(key) for key in ("entered", "taken")}, self.named)
         self.quick = min(self.limit, max(1.0, run["ms"] / 1000 * 20))
         self.say(stage="repeat")
         self.repeat(runner)
@@ -347,7 +351,7 @@ class Job:
 
     def reorder(self, runner):
         def turn():
-            self.order.turned = True
+            self.target.order.turned = True
 
         run = self.execute(runner, turn, seconds=self.quick)
         self.seen["reordered"] = {"end": run["end"], "error": run.get("error")}

@@ -16,18 +16,14 @@ import zipfile
 def unpack(archive, folder):
     with zipfile.ZipFile(archive) as z:
         for name in z.namelist():
-            if name.startswith("exitpath_vet"):
+            if name.startswith("exitpath_vet") or name == "exitpath_branches.py":
                 path = z.extract(name, folder)
                 py_compile.compile(path, doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 
 
 def compile_target(target, config):
-    files = {}
-    for path in config["files"]:
-        with open(path, "rb") as file:
-            files[path] = marshal.dumps(target.compiled(file.read(), path))
     with open(config["code"], "wb") as file:
-        marshal.dump(files, file)
+        marshal.dump(target.compile_all(config["files"]), file)
 
 
 def load(target, config):
@@ -43,8 +39,8 @@ def load(target, config):
 
 def name_modules(before, folder):
     """What an interpreter that serves all tests loads ahead: our modules, and what the target imports of others."""
-    ours = sorted(name[:-3] for name in os.listdir(folder) if name.startswith("exitpath_vet_") and name.endswith(".py")
-                  and name not in ("exitpath_vet_prepare.py", "exitpath_vet_pytest.py"))
+    ours = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".py")
+                  and name not in ("exitpath_vet.py", "exitpath_vet_prepare.py", "exitpath_vet_pytest.py"))
     others = []
     if len(os.listdir("/proc/self/task")) == 1:
         for name, module in list(sys.modules.items()):

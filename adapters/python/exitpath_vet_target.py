@@ -1,13 +1,16 @@
-"""The code under test, loaded so that sets and dicts can be put into another order.
+"""The code under test, loaded so that we see what is executed, and can put sets and dicts into another order.
 
 A set has no order, and a dict that a function returns has one by accident: what a test expects of
-either is more than the code promises. order() chooses, once a run: 0 as they are, 1 the other way.
+either is more than the code promises. Branches have the probes of exitpath_branches; each function
+notes that it was entered. All of it is compiled once, for all tests.
 """
 import ast
 import importlib.machinery
 import marshal
 import os
 import sys
+
+import exitpath_branches
 
 NAME = "__exitpath_order__"
 
@@ -58,8 +61,11 @@ for operation in ("union", "intersection", "difference", "symmetric_difference",
 
 
 class Order:
+    """What the code calls; it is `__exitpath_order__` in its modules."""
+
     def __init__(self):
         self.turned = False
+        self.entered = bytearray()
 
     def set(self, value):
         if not self.turned:
@@ -73,6 +79,33 @@ class Order:
 
 
 class Wrap(ast.NodeTransformer):
+    def __init__(self, path, functions):
+        self.path, self.functions, self.names = path, functions, []
+
+    def function_(self, node):
+        number = len(self.functions)
+        self.names.append(node.name)
+        self.functions.append((self.path, ".".join(self.names), node.lineno))
+        self.generic_visit(node)
+        self.names.pop()
+        entered = ast.Attribute(ast.Name(NAME, ast.Load()), "entered", ast.Load())
+        note = ast.Assign([ast.Subscript(entered, ast.Constant(number), ast.Store())], ast.Constant(1))
+        first = node.body[0]
+        has_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        for part in ast.walk(note):
+            part.lineno = part.end_lineno = first.lineno
+            part.col_offset = part.end_col_offset = 0
+        node.body.insert(1 if has_text else 0, note)
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = function_
+
+    def visit_ClassDef(self, node):
+        self.names.append(node.name)
+        self.generic_visit(node)
+        self.names.pop()
+        return node
+
     def wrap(self, what, node):
         return ast.copy_location(ast.Call(ast.Attribute(ast.Name(NAME, ast.Load()), what, ast.Load()), [node], []), node)
 
@@ -95,9 +128,57 @@ class Wrap(ast.NodeTransformer):
         return node
 
 
-def compiled(source, path):
-    tree = Wrap().visit(ast.parse(source, path))
-    return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+def compile_all(paths):
+    """What a process that runs a test needs, as plain data."""
+    branches = exitpath_branches.Branches(lambda path: True)
+    codes, functions = {}, []
+    for path in paths:
+        with open(path, "rb") as file:
+            tree = branches.transform(ast.parse(file.read(), path), path)
+        tree = ast.fix_missing_locations(Wrap(path, functions).visit(tree))
+        codes[path] = marshal.dumps(compile(tree, path, "exec", dont_inherit=True))
+    decisions = [(d.first, len(d.outcomes), d.file, d.function, d.line, [exitpath_branches.describe(d, n) for n in range(len(d.outcomes))])
+                 for d in branches.all]
+    return {"codes": codes, "functions": functions, "decisions": decisions, "outcomes": len(branches)}
+
+
+class Target:
+    """In the process that runs a test."""
+
+    def __init__(self, data):
+        self.data, self.order = data, Order()
+        self.order.entered = bytearray(len(data["functions"]))
+        self.probes = exitpath_branches.Probes(data["outcomes"])
+
+    def install(self):
+        self.probes.install_gates()
+        if self.data["codes"]:
+            sys.meta_path.insert(0, Finder(self.order, self.data["codes"]))
+
+    def clear(self):
+        self.probes.clear()
+        self.order.entered[:] = bytes(len(self.order.entered))
+
+    def seen(self):
+        return {"entered": exitpath_branches.taken_in(self.order.entered), "taken": self.probes.taken()}
+
+    def coverage(self, seen, named):
+        """Of the functions that a test is about: those that its assertions name, else all that it enters."""
+        entered = [self.data["functions"][n] for n in seen["entered"]]
+        about = [f for f in entered if f[1].rpartition(".")[2] in named] or entered
+        keys = {(path, name) for path, name, _ in about}
+        taken, missing, hit, count = set(seen["taken"]), [], [], 0
+        for first, outcomes, path, function, line, words in self.data["decisions"]:
+            if (path, function) not in keys:
+                continue
+            count += outcomes
+            for n in range(outcomes):
+                if first + n in taken:
+                    hit.append(first + n)
+                else:
+                    missing.append([os.path.basename(path), line, function, words[n]])
+        return {"functions": [name for _, name, _ in about], "taken": len(hit), "all": count, "missing": missing[:20],
+                "branches": sorted({*hit, *(-1 - n for n in seen["entered"])})}
 
 
 class Finder:
@@ -145,7 +226,3 @@ def module_of(path):
     name = os.path.relpath(path, root_of(path))[:-3].replace(os.sep, ".")
     return name[:-len(".__init__")] if name.endswith(".__init__") else name
 
-
-def install(order, files):
-    if files:
-        sys.meta_path.insert(0, Finder(order, files))

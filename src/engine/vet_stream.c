@@ -218,7 +218,7 @@ static int advance(struct stream *s, struct item *i, struct err *err)
 	if (i->asked_all)
 		return 0;
 	i->asked_all = true;
-	if (!vet_promising(&i->sights.judge))
+	if (!vet_promising(&i->sights.judge, &s->opts->settings))
 		return 0;
 	if (!i->only)
 		i->only = xstrdup(json_get(i->sights.judge.seen, "only", NULL));

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { FEEDBACK_MAX = 5 };
+
 struct judging {
 	const struct vet_settings *settings;
 	const json_t *seen;
@@ -306,6 +308,80 @@ static unsigned judge_asserts(struct judging *j)
 	return idle;
 }
 
+/* What is missing, for the author; at most a few of them. */
+static void tell_missing(struct judging *j, const json_t *coverage)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(coverage, "missing"), i, one) {
+		const char *file = json_string_value(json_array_get(one, 0));
+		const char *function = json_string_value(json_array_get(one, 2));
+		const char *words = json_string_value(json_array_get(one, 3));
+
+		if (i >= FEEDBACK_MAX)
+			break;
+		vet_reason_add(&j->test->feedback, VET_COVERAGE, 0, "%s:%lld, in %s: %s",
+			       file ? file : "?",
+			       (long long)json_integer_value(json_array_get(one, 1)),
+			       function ? function : "?", words ? words : "?");
+	}
+}
+
+static char *names_of(const json_t *list)
+{
+	CLEANUP(strv) struct strv names = {0};
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (list, i, one)
+		if (json_is_string(one) && i < FEEDBACK_MAX)
+			strv_add(&names, json_string_value(one));
+	if (json_array_size(list) > FEEDBACK_MAX)
+		strv_add(&names, "…");
+	return strv_join(&names, ", ");
+}
+
+static void take_branches(struct vet_test *t, const json_t *coverage)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(coverage, "branches"), i, one)
+		strv_addf(&t->branches, "%lld", (long long)json_integer_value(one));
+}
+
+static void judge_coverage(struct judging *j)
+{
+	const json_t *coverage = json_object_get(j->seen, "coverage");
+	const json_t *functions = json_object_get(coverage, "functions");
+	int64_t taken = json_get_int(coverage, "taken", 0);
+	int64_t all = json_get_int(coverage, "all", 0);
+	CLEANUP_FREE char *names = names_of(functions), *text = NULL;
+
+	take_branches(j->test, coverage);
+	if (!json_array_size(functions)) {
+		j->test->coverage = 0;
+		reject(j, VET_COVERAGE, 0, "it enters no function of the target");
+		return;
+	}
+	j->test->coverage = all > 0 ? (double)taken / (double)all : 1;
+	tell_missing(j, coverage);
+	if (j->test->coverage >= j->settings->coverage)
+		return;
+	text = xasprintf("it takes %lld of %lld branches of %s, less than %.0f %%",
+			 (long long)taken, (long long)all, names,
+			 100 * j->settings->coverage);
+	reject(j, VET_COVERAGE, 0, text);
+}
+
+double vet_score(double coverage, double kill_rate, unsigned errors)
+{
+	double score = 0.4 * coverage + 0.6 * kill_rate - 0.2 * errors;
+
+	return score < 0 ? 0 : score > 1 ? 1 : score;
+}
+
 static void judge_buggy(struct judging *j, const struct vet_sight *buggy)
 {
 	const json_t *run = json_object_get(buggy->seen, "run");
@@ -358,13 +434,12 @@ static unsigned executions_of(const struct vet_sight *s)
 	return n > 0 && n < 1 << 20 ? (unsigned)n : 0;
 }
 
-bool vet_promising(const struct vet_sight *judge)
+bool vet_promising(const struct vet_sight *judge, const struct vet_settings *settings)
 {
-	const struct vet_settings settings = VET_DEFAULTS;
 	const struct vet_sights s = {.judge = *judge};
 	CLEANUP(vet_test) struct vet_test t = {0};
 
-	vet_judge(&s, &settings, &t);
+	vet_judge(&s, settings, &t);
 	return t.verdict == VET_ACCEPTED;
 }
 
@@ -392,6 +467,8 @@ void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 		judge_reordered(&j);
 	if (ret->verdict == VET_ACCEPTED)
 		judge_asserts(&j);
+	if (ret->verdict == VET_ACCEPTED)
+		judge_coverage(&j);
 	if (ret->verdict == VET_ACCEPTED)
 		judge_buggy(&j, &s->buggy);
 }

@@ -31,7 +31,9 @@ struct vet_sights {
 /* The names of the tests of a file that has several, else NULL. Borrowed. */
 const json_t *vet_several(const struct vet_sight *judge);
 /* Is it worth asking the others? */
-bool vet_promising(const struct vet_sight *judge);
+bool vet_promising(const struct vet_sight *judge, const struct vet_settings *settings);
+/* max(0, min(1, 0.4 · coverage + 0.6 · kill rate − 0.2 · errors)) */
+double vet_score(double coverage, double kill_rate, unsigned errors);
 /* Fills all of ret but name, path and source; says nothing of duplicates. */
 void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 	       struct vet_test *ret);
