@@ -23,6 +23,7 @@ corpus: build
 	@MIRROR="$(MIRROR)" tests/corpus/run
 	@MIRROR="$(MIRROR)" tests/corpus/faults/run
 	@MIRROR="$(MIRROR)" tests/corpus/pg/run
+	@ninja -C build/release tests/corpus/cover_instrument >/dev/null
 	@MIRROR="$(MIRROR)" tests/corpus/cover/run
 
 corpus-scan: build
