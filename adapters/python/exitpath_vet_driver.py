@@ -87,11 +87,10 @@ def tests_of(tree):
     """What is a test by its name, in order; "" when the module itself is all there is."""
     found = []
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
+        if is_test(node):
             found.append(node.name)
         elif isinstance(node, ast.ClassDef) and (is_case(node) or node.name.startswith("Test")):
-            found += [f"{node.name}::{part.name}" for part in node.body
-                      if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name.startswith("test")]
+            found += [f"{node.name}::{part.name}" for part in node.body if is_test(part)]
     return list(dict.fromkeys(found))
 
 
@@ -149,6 +148,29 @@ def shape_of(tree, only):
         if only and getattr(node, "name", None) == first:
             tree = next((part for part in node.body if second and getattr(part, "name", None) == second), node)
     return hashlib.sha256(ast.dump(Normal().visit(copy.deepcopy(tree))).encode()).hexdigest()[:16]
+
+
+def alone(tree, source, only):
+    """The file without its other tests."""
+    first, _, second = only.partition("::")
+    gone = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and (is_case(node) or node.name.startswith("Test")):
+            if node.name != first:
+                gone.append(node)
+            else:
+                gone += [part for part in node.body if is_test(part) and part.name != second]
+        elif is_test(node) and node.name != first:
+            gone.append(node)
+    lines = source.splitlines(True)
+    for node in gone:
+        begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        lines[begin - 1:node.end_lineno] = [""] * (node.end_lineno - begin + 1)
+    return "".join(lines)
+
+
+def is_test(node):
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test")
 
 
 class Plain:
@@ -239,6 +261,8 @@ class Job:
             self.only = self.tests[0] if self.tests else ""
         self.seen["only"] = self.only
         self.seen["shape"] = shape_of(self.tree, self.only)
+        if len(self.tests) > 1 and self.what == "judge":
+            self.seen["alone"] = alone(self.tree, self.source, self.only)
         self.pytest = needs_pytest(self.tree) or has_conftest(self.path, self.config["root"])
         self.imports = [alias.name for node in self.tree.body if isinstance(node, ast.Import) for alias in node.names] + \
             [node.module for node in self.tree.body if isinstance(node, ast.ImportFrom) and not node.level]

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "engine/vet.h"
+#include "engine/vet_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 static struct strv targets;
 static const char *buggy, *python;
 static int workers, queue;
+static bool all;
 static uint64_t memory = UINT64_C(256) << 20, limit_ms = 5000;
 
 static const struct option_row rows[] = {
@@ -27,6 +29,8 @@ static const struct option_row rows[] = {
 	 OPTION_NUMBER, &workers, 1, 64},
 	{"queue", "N", "tests that wait, before no more is read (32)", OPTION_NUMBER,
 	 &queue, 1, 4096},
+	{"all", NULL, "export: every accepted test, not the fewest with the same kills",
+	 OPTION_FLAG, &all, 0, 0},
 	{0},
 };
 
@@ -98,6 +102,8 @@ static int check(const struct strv *paths, struct err *err)
 
 static int summarize(const struct vet_report *r)
 {
+	for (size_t i = 0; i < r->notes.n && !common.quiet; i++)
+		fprintf(stderr, "exitpath: %s\n", r->notes.v[i]);
 	if (!common.quiet)
 		fprintf(stderr,
 			"exitpath: vet: %zu accepted, %zu rejected, %zu not judged; "
@@ -108,10 +114,93 @@ static int summarize(const struct vet_report *r)
 	return outcome_exit_code(r->outcome);
 }
 
+/* ---- what was judged ---- */
+
+static struct vet_kept kept(void)
+{
+	return (struct vet_kept){".", common.store, &targets};
+}
+
+static int list(const struct strv *operands, struct err *err)
+{
+	CLEANUP_JSON json_t *tests = NULL;
+	const struct vet_kept where = kept();
+	size_t i;
+	json_t *j;
+
+	(void)operands;
+	if (engine_vet_list(&where, NULL, false, &tests, err) < 0)
+		return command_fail(err);
+	if (common.json) {
+		CLEANUP_FREE char *text = json_pretty(tests);
+
+		return command_print(text);
+	}
+	json_array_foreach (tests, i, j) {
+		const json_t *reason = json_array_get(json_object_get(j, "reasons"), 0);
+
+		printf("%s  %-8s  %s  %s%s%s\n", json_get(j, "key", "?"),
+		       json_get(j, "verdict", "?"), json_get(j, "target", "?"),
+		       json_get(j, "test", "?"), reason ? "  " : "",
+		       json_get(reason, "stage", ""));
+	}
+	return command_print("");
+}
+
+static int show(const struct strv *operands, struct err *err)
+{
+	CLEANUP_JSON json_t *tests = NULL;
+	CLEANUP_FREE char *text = NULL;
+	const struct vet_kept where = kept();
+
+	if (operands->n != 2) {
+		err_set(err, ERR_USAGE, "show needs the name or the key of a test");
+		err_hint(err, "`exitpath vet list` shows them");
+		return command_fail(err);
+	}
+	if (engine_vet_list(&where, operands->v[1], true, &tests, err) < 0)
+		return command_fail(err);
+	text = json_pretty(tests);
+	return command_print(text);
+}
+
+static int export(const struct strv *operands, struct err *err)
+{
+	const struct vet_kept where = kept();
+	CLEANUP_FREE char *text = NULL;
+	size_t written = 0, accepted = 0;
+
+	if (operands->n != 2) {
+		err_set(err, ERR_USAGE, "export needs a directory");
+		err_hint(err, "exitpath vet export tests/generated");
+		return command_fail(err);
+	}
+	if (engine_vet_export(&where, operands->v[1], all, &written, &accepted, err) < 0)
+		return command_fail(err);
+	text = xasprintf("%zu of %zu accepted tests written to %s\n", written, accepted,
+			 operands->v[1]);
+	return command_print(text);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct strv *operands, struct err *err);
+} verbs[] = {{"list", list}, {"show", show}, {"export", export}};
+
+/* -1: there is none;. */
+static int run_verb(const struct strv *operands, struct err *err)
+{
+	for (size_t i = 0; operands->n && i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(operands->v[0], verbs[i].name))
+			return verbs[i].run(operands, err);
+	return -1;
+}
+
 static int run(char **argv)
 {
 	struct options o = {
-		.usage = "exitpath vet [OPTION…] --target PATH,… [PATH…|-]",
+		.usage = "exitpath vet [OPTION…] --target PATH,… [PATH…|-]\n"
+			 "       exitpath vet list | show TEST | export DIR",
 		.about = "Judges generated tests by executing them: each must pass on "
 			 "the right code, again\nin other surroundings, leave nothing "
 			 "behind, and fail when what it expects is changed.\nTests come "
@@ -140,6 +229,9 @@ static int run(char **argv)
 	int status;
 
 	if (!command_start(&o, argv, &paths, &rest, &status))
+		return status;
+	status = run_verb(&paths, &err);
+	if (status >= 0)
 		return status;
 	if (paths.n == 1 && !strcmp(paths.v[0], "-"))
 		strv_release(&paths);

@@ -19,11 +19,17 @@ int engine_vet(const struct vet_opts *opts, struct vet_report *ret, struct err *
 {
 	struct vet_places places = {0};
 	struct vet_input in = {0};
+	struct vet_record record = {0};
 	int rc = -1;
 
 	if (vet_input_open(&in, opts, err) == 0 &&
+	    vet_record_open(&record, opts, &ret->notes, err) == 0 &&
 	    vet_places_open(&places, opts, err) == 0)
-		rc = vet_stream(&places, &in, ret, err);
+		rc = vet_stream(&places, &in, &record, ret, err);
+	/* What was told is kept, whatever became of the rest. */
+	if (vet_record_flush(&record, rc == 0 ? err : NULL) < 0)
+		rc = -1;
+	vet_record_close(&record);
 	vet_places_close(&places);
 	vet_input_close(&in);
 	if (rc == 0)

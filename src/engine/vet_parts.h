@@ -6,6 +6,7 @@
 #include "engine/vet.h"
 #include "proc/pool.h"
 #include "rev/rev.h"
+#include "store/store.h"
 #include "vet/judge.h"
 
 /* ---- vet_place.c: a revision, ready for tests ---- */
@@ -53,9 +54,30 @@ int vet_input_read(struct vet_input *in, struct err *err);
 enum vet_next vet_input_next(struct vet_input *in, struct vet_test *ret, char **ret_why);
 void vet_input_close(struct vet_input *in);
 
+/* ---- vet_record.c: verdicts, kept in the store ---- */
+
+struct vet_record {
+	struct repo *repo;
+	struct store *store; /* NULL: nothing is kept */
+	char *target;
+	struct vet_test *waiting;
+	size_t n, cap;
+	uint64_t since_us; /* when the first of them came */
+};
+/* Outside of a repository, or where it cannot be written, nothing is kept, and a note
+ * says so; not when a store is asked for. */
+int vet_record_open(struct vet_record *r, const struct vet_opts *opts, struct strv *notes,
+		    struct err *err);
+/* Takes over what *t owns, but for what later tests are compared with. */
+int vet_record_add(struct vet_record *r, struct vet_test *t, struct err *err);
+int vet_record_flush(struct vet_record *r, struct err *err);
+void vet_record_close(struct vet_record *r);
+/* "a.py,b.py": how the store calls a target. The caller frees. */
+char *vet_target_name(const struct strv *targets);
+
 /* ---- vet_stream.c ---- */
 
-int vet_stream(struct vet_places *places, struct vet_input *in, struct vet_report *ret,
-	       struct err *err);
+int vet_stream(struct vet_places *places, struct vet_input *in, struct vet_record *record,
+	       struct vet_report *ret, struct err *err);
 
 #endif

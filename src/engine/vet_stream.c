@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "engine/vet_parts.h"
 #include "proc/proc.h"
+#include "vet/subset.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct stream {
 	struct vet_places *places;
 	const struct vet_opts *opts;
 	struct vet_input *in;
+	struct vet_record *record;
 	struct vet_report *report;
 	struct item *first;
 	size_t nitems;
@@ -258,25 +260,23 @@ static void judge(struct stream *s, struct item *i)
 	if (t->verdict != VET_ACCEPTED)
 		return;
 	for (size_t k = 0; k < s->naccepted; k++)
-		if (t->shape && s->accepted[k].shape &&
-		    !strcmp(t->shape, s->accepted[k].shape)) {
+		if (vet_same(t, &s->accepted[k])) {
 			t->verdict = VET_REJECTED;
 			vet_reason_add(&t->reasons, VET_DUPLICATE, 0,
-				       "it says the same as %s", s->accepted[k].name);
+				       "it does the same as %s", s->accepted[k].name);
 			return;
 		}
 }
 
-/* Takes what later ones are compared with. */
-static void keep(struct stream *s, struct vet_test *t)
+/* Copies what later ones are compared with. */
+static void keep(struct stream *s, const struct vet_test *t)
 {
 	struct vet_test *k = VEC_ADD(s->accepted, s->naccepted, s->accepted_cap);
 
-	k->name = TAKE_PTR(t->name);
-	k->shape = TAKE_PTR(t->shape);
-	k->kills = t->kills;
-	k->branches = t->branches;
-	t->kills = t->branches = (struct strv){0};
+	k->name = xstrdup(t->name);
+	k->shape = xstrdup(t->shape);
+	strv_copy(&k->kills, t->kills.v);
+	strv_copy(&k->branches, t->branches.v);
 }
 
 static bool is_known(const struct item *i)
@@ -284,7 +284,7 @@ static bool is_known(const struct item *i)
 	return i->bad || (!i->out && i->asked_all);
 }
 
-static void tell(struct stream *s)
+static int tell(struct stream *s, struct err *err)
 {
 	while (s->first && is_known(s->first) && !s->over) {
 		struct item *i = s->first;
@@ -298,10 +298,13 @@ static void tell(struct stream *s)
 			s->over = true;
 		if (i->test.verdict == VET_ACCEPTED)
 			keep(s, &i->test);
+		if (!i->bad && vet_record_add(s->record, &i->test, err) < 0)
+			return -1;
 		s->first = i->next;
 		s->nitems--;
 		item_free(i);
 	}
+	return 0;
 }
 
 /* ---- the loop ---- */
@@ -318,9 +321,9 @@ static int work(struct stream *s, struct err *err)
 			any = true;
 		if (rc < 0 || pool_dispatch(right, err) < 0 ||
 		    (buggy && pool_dispatch(buggy, err) < 0) ||
-		    take(s, right, &any, err) < 0 || take(s, buggy, &any, err) < 0)
+		    take(s, right, &any, err) < 0 || take(s, buggy, &any, err) < 0 ||
+		    tell(s, err) < 0)
 			return -1;
-		tell(s);
 	} while (any);
 	return 0;
 }
@@ -357,13 +360,14 @@ static int loop(struct stream *s, struct err *err)
 	}
 }
 
-int vet_stream(struct vet_places *places, struct vet_input *in, struct vet_report *ret,
-	       struct err *err)
+int vet_stream(struct vet_places *places, struct vet_input *in, struct vet_record *record,
+	       struct vet_report *ret, struct err *err)
 {
 	struct stream s = {
 		.places = places,
 		.opts = places->opts,
 		.in = in,
+		.record = record,
 		.report = ret,
 	};
 	int rc = loop(&s, err);

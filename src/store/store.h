@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "model/result.h"
+#include "model/vet.h"
 
 struct store;
 
@@ -107,5 +108,24 @@ int store_gc(struct store *s, unsigned keep_days, uint64_t *ret_bytes, struct er
 int store_put_observation(struct store *s, const char *key, const json_t *observation,
 			  struct err *err);
 json_t *store_get_observation(struct store *s, const char *key, struct err *err);
+
+/* Generated tests, by the target that they are about (any text that names it). */
+int store_vet_put(struct store *s, const char *target, const struct vet_test *tests,
+		  size_t n, struct err *err);
+struct vet_row {
+	char *key, *target, *judged; /* judged: when */
+	bool accepted;
+	json_t *body;	      /* as vet_test_json(), with source, kills and branches */
+	struct vet_test test; /* name, ms, kills and branches of it */
+};
+struct vet_rows {
+	struct vet_row *v;
+	size_t n, cap;
+};
+/* Sorted by target and name; target NULL: all. */
+int store_vet_list(struct store *s, const char *target, struct vet_rows *ret,
+		   struct err *err);
+void vet_rows_release(struct vet_rows *r);
+DEFINE_CLEANUP(vet_rows)
 
 #endif

@@ -77,8 +77,9 @@ static char *describe_end(const struct vet_sight *s)
 
 static bool is_ours(const struct vet_sight *s)
 {
-	return !s->stage || s->run.end == RUN_SANDBOX_FAILED || s->run.end == RUN_LOST ||
-	       s->run.end == RUN_NOT_STARTED || s->run.end == RUN_CANCELLED;
+	return !s->stage || s->broken || s->run.end == RUN_SANDBOX_FAILED ||
+	       s->run.end == RUN_LOST || s->run.end == RUN_NOT_STARTED ||
+	       s->run.end == RUN_CANCELLED;
 }
 
 /* True: it has one. */
@@ -434,6 +435,15 @@ static unsigned executions_of(const struct vet_sight *s)
 	return n > 0 && n < 1 << 20 ? (unsigned)n : 0;
 }
 
+/* Of a file of several tests what is kept is the one. */
+static void take_alone(struct vet_test *t, const char *source)
+{
+	if (!source)
+		return;
+	free(t->source);
+	t->source = xstrdup(source);
+}
+
 bool vet_promising(const struct vet_sight *judge, const struct vet_settings *settings)
 {
 	const struct vet_sights s = {.judge = *judge};
@@ -455,6 +465,7 @@ void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 	if (judge_unseen(&j, &s->judge))
 		return;
 	ret->shape = xstrdup(json_get(j.seen, "shape", NULL));
+	take_alone(ret, json_get(j.seen, "alone", NULL));
 	count_asserts(&j);
 	judge_runs(&j);
 	if (ret->verdict == VET_ACCEPTED)

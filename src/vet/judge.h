@@ -11,7 +11,7 @@
 
 /* One process, and the last line that it wrote. */
 struct vet_sight {
-	bool asked;
+	bool asked, broken; /* broken: it says itself that it does not work */
 	struct run_result run;
 	json_t *seen; /* NULL: it ended before it could say */
 	char *stage;  /* that it had said it would begin; NULL: none */
@@ -34,7 +34,8 @@ const json_t *vet_several(const struct vet_sight *judge);
 bool vet_promising(const struct vet_sight *judge, const struct vet_settings *settings);
 /* max(0, min(1, 0.4 · coverage + 0.6 · kill rate − 0.2 · errors)) */
 double vet_score(double coverage, double kill_rate, unsigned errors);
-/* Fills all of ret but name, path and source; says nothing of duplicates. */
+/* Fills all of ret but name and path; says nothing of duplicates. Of a file of several
+ * tests the source becomes that of the one. */
 void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 	       struct vet_test *ret);
 

@@ -20,6 +20,7 @@ static void take_line(struct vet_sight *s, const char *line, size_t len)
 	json_t *seen = json_object_get(j, "seen");
 
 	if (broken) {
+		s->broken = true;
 		free(s->said);
 		s->said = xstrdup(broken);
 	}

@@ -21,6 +21,11 @@ load common
   grep -q "^  passes: tests/test_double.py, line 7: " <<<"$output"
   grep -q "1 accepted, 1 rejected, 0 not judged" <<<"$output"
   [ -z "$(git status --porcelain tests/__pycache__)" ]
+  "$EXITPATH_BIN" vet list | grep -q "  accepted  double.py  tests/test_double.py::test_two$"
+  "$EXITPATH_BIN" vet show tests/test_double.py::test_bad | grep -q '"verdict": "rejected"'
+  "$EXITPATH_BIN" vet export --all out
+  [ "$(cat out/test_*.py)" = "$(head -4 tests/test_double.py)" ]
+  fails_with 2 "$EXITPATH_BIN" vet show nobody
 }
 
 @test "vet: what was not judged is no pass" {
