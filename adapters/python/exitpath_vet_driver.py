@@ -28,6 +28,7 @@ PLAIN_OF_PYTEST = {"raises", "approx", "fail", "skip", "warns", "importorskip"}
 SETUPS = {"setup_module", "teardown_module", "setup_function", "teardown_function", "setup_method", "teardown_method",
           "setup_class", "teardown_class", "setup", "teardown", "setUpModule", "tearDownModule", "pytestmark", "pytest_plugins",
           "pytest_generate_tests", "load_tests"}
+RUN_AWAY = 86  # exitpath_vet_mutants
 SCRATCH = "/tmp/exitpath-vet"
 WATCHED_MUTANTS = 8  # assertions that are changed, at most
 
@@ -241,7 +242,7 @@ class Job:
         self.only, self.what = spec.get("only"), spec["what"]
         self.limit = config["limit_ms"] / 1000
         self.until = time.monotonic() + config["budget_ms"] / 1000
-        self.target = target.Target({"codes": {}, "functions": [], "decisions": [], "outcomes": 0})
+        self.target = target.Target({"codes": {}, "functions": [], "decisions": [], "outcomes": 0, "mutants": []})
         self.libc = ctypes.CDLL(None)
         self.executor = execute.Executor(self.libc)
         self.seen = {"name": self.name, "what": self.what}
@@ -340,7 +341,8 @@ class Job:
         seen["asserts"] = [{**found, "executed": count} for found, count in zip(self.found, counts)]
         if run["end"] != "passed" or not any(counts) or run["ms_test"] > self.config["time_ms"]:
             return
-        seen["coverage"] = self.target.coverage({key: run.pop(key) for key in ("entered", "taken")}, self.named)
+        what = {key: run.pop(key) for key in ("entered", "taken", "reached", "calls")}
+        seen["coverage"] = self.target.coverage(what, self.named)
         self.quick = min(self.limit, max(1.0, run["ms"] / 1000 * 20))
         self.say(stage="repeat")
         self.repeat(runner)
@@ -349,6 +351,8 @@ class Job:
             self.reorder(runner)
             self.say(stage="asserts")
             self.change_asserts(runner)
+            self.say(stage="kills")
+            self.kill(runner, what)
 
     def repeat(self, runner):
         seen = self.seen["repeats"] = []
@@ -390,6 +394,19 @@ class Job:
             entry[mode] = self.execute(runner, lambda: self.watch.choose(mode, k), seconds=self.quick)["end"]
             if mode == "perturb" and entry[mode] == "passed":
                 entry["negate"] = self.execute(runner, lambda: self.watch.choose("negate", k), seconds=self.quick)["end"]
+
+    def kill(self, runner, what):
+        found = self.target.mutants(what["reached"], self.target.about)
+        step = max(1, -(-len(found) // self.config["mutants"]))
+        self.seen["mutants"] = seen = []
+        for n in found[::step]:
+            if self.late():
+                break
+            run = self.execute(runner, lambda: self.target.choose(n, 100 * what["calls"] + 100000), seconds=self.quick)
+            path, function, line, key, words = self.target.data["mutants"][n]
+            away = run["end"] == "timeout" or run["end"] == "exited" and run["status"] == RUN_AWAY
+            end = "undecided" if away else "survived" if run["end"] == "passed" else "killed"
+            seen.append({"key": key, "file": os.path.basename(path), "line": line, "in": function, "text": words, "end": end})
 
     def once(self, runner):
         """In this very process: nothing is executed after it."""

@@ -22,7 +22,7 @@ class Rewritten(importlib.machinery.SourceFileLoader):
 class Pytest:
     def __init__(self, job):
         self.job = job
-        self.items, self.body, self.error = [], None, None
+        self.items, self.body, self.error, self.failure = [], None, None, None
 
     def find_spec(self, name, path=None, target=None):
         if name.rpartition(".")[2] != os.path.basename(self.job.path)[:-3]:
@@ -46,6 +46,8 @@ class Pytest:
                         plugins=[self])
         except SystemExit as error:
             self.error = f"SystemExit: {error}"
+        if self.failure:
+            raise self.failure
         if self.body is not None:
             job.seen["run"] = {"end": "error", "where": "import", "error": (self.error or "pytest collects nothing")[:300]}
 
@@ -60,7 +62,10 @@ class Pytest:
             self.body = body
             return True
         self.items = session.items
-        body(self)
+        try:
+            body(self)
+        except BaseException as error:
+            self.failure = error  # pytest would only print it
         return True
 
     def of(self, test):

@@ -11,6 +11,7 @@ import os
 import sys
 
 import exitpath_branches
+import exitpath_vet_mutants
 
 NAME = "__exitpath_order__"
 
@@ -66,6 +67,7 @@ class Order:
     def __init__(self):
         self.turned = False
         self.entered = bytearray()
+        self.m = None
 
     def set(self, value):
         if not self.turned:
@@ -131,15 +133,17 @@ class Wrap(ast.NodeTransformer):
 def compile_all(paths):
     """What a process that runs a test needs, as plain data."""
     branches = exitpath_branches.Branches(lambda path: True)
-    codes, functions = {}, []
+    codes, functions, mutants = {}, [], []
     for path in paths:
         with open(path, "rb") as file:
             tree = branches.transform(ast.parse(file.read(), path), path)
-        tree = ast.fix_missing_locations(Wrap(path, functions).visit(tree))
+        tree = exitpath_vet_mutants.Mutator(path, NAME, mutants).visit(Wrap(path, functions).visit(tree))
+        tree = ast.fix_missing_locations(tree)
         codes[path] = marshal.dumps(compile(tree, path, "exec", dont_inherit=True))
     decisions = [(d.first, len(d.outcomes), d.file, d.function, d.line, [exitpath_branches.describe(d, n) for n in range(len(d.outcomes))])
                  for d in branches.all]
-    return {"codes": codes, "functions": functions, "decisions": decisions, "outcomes": len(branches)}
+    return {"codes": codes, "functions": functions, "decisions": decisions, "outcomes": len(branches),
+            "mutants": mutants}
 
 
 class Target:
@@ -149,6 +153,8 @@ class Target:
         self.data, self.order = data, Order()
         self.order.entered = bytearray(len(data["functions"]))
         self.probes = exitpath_branches.Probes(data["outcomes"])
+        self.choice = exitpath_vet_mutants.Choice(len(data["mutants"]))
+        self.order.m = self.choice.m
 
     def install(self):
         self.probes.install_gates()
@@ -158,9 +164,19 @@ class Target:
     def clear(self):
         self.probes.clear()
         self.order.entered[:] = bytes(len(self.order.entered))
+        self.choice.clear()
+
+    def choose(self, mutant, fuel):
+        self.choice.choose(mutant, fuel)
+        self.order.m = self.choice.m
 
     def seen(self):
-        return {"entered": exitpath_branches.taken_in(self.order.entered), "taken": self.probes.taken()}
+        return {"entered": exitpath_branches.taken_in(self.order.entered), "taken": self.probes.taken(),
+                "reached": exitpath_branches.taken_in(self.choice.reached), "calls": self.choice.calls}
+
+    def mutants(self, reached, functions):
+        """Numbers of those that a test reaches in the functions that it is about."""
+        return [n for n in reached if tuple(self.data["mutants"][n][:2]) in functions]
 
     def coverage(self, seen, named):
         """Of the functions that a test is about: those that its assertions name, else all that it enters."""
@@ -177,6 +193,7 @@ class Target:
                     hit.append(first + n)
                 else:
                     missing.append([os.path.basename(path), line, function, words[n]])
+        self.about = keys
         return {"functions": [name for _, name, _ in about], "taken": len(hit), "all": count, "missing": missing[:20],
                 "branches": sorted({*hit, *(-1 - n for n in seen["entered"])})}
 

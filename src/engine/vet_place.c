@@ -79,6 +79,7 @@ static int write_config(const struct vet_places *p, const struct vet_place *plac
 	json_put(j, "code", code);
 	json_put(j, "scratch", "/tmp/exitpath-vet/own");
 	json_put_int(j, "limit_ms", (int64_t)p->opts->settings.limit_ms);
+	json_put_int(j, "mutants", p->opts->settings.mutants);
 	json_put_int(j, "time_ms", (int64_t)p->opts->settings.time_ms);
 	json_put_int(j, "budget_ms", (int64_t)p->opts->settings.limit_ms * 4);
 	text = json_canonical(j);

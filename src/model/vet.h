@@ -32,11 +32,12 @@ struct vet_settings {
 	double score;	   /* at least */
 	uint64_t limit_ms; /* one execution ends then */
 	uint64_t time_ms;  /* one execution that takes longer is not worth it */
+	unsigned mutants;  /* tried for one test, at most */
 };
 #define VET_DEFAULTS                                                               \
 	{                                                                          \
 		.coverage = 0.6, .kill_rate = 0.3, .score = 0.5, .limit_ms = 5000, \
-		.time_ms = 2000                                                    \
+		.time_ms = 2000, .mutants = 40                                     \
 	}
 
 /* Why it is rejected, or what its author should know. */

@@ -376,6 +376,65 @@ static void judge_coverage(struct judging *j)
 	reject(j, VET_COVERAGE, 0, text);
 }
 
+struct tally {
+	unsigned killed, survived, undecided;
+};
+
+/* Feedback about the mutants that live on. */
+static struct tally count_mutants(struct judging *j)
+{
+	const json_t *one;
+	struct tally n = {0};
+	size_t i;
+
+	json_array_foreach (json_object_get(j->seen, "mutants"), i, one) {
+		const char *end = json_get(one, "end", "");
+
+		if (!strcmp(end, "killed")) {
+			n.killed++;
+			strv_add(&j->test->kills, json_get(one, "key", "?"));
+		} else if (!strcmp(end, "undecided")) {
+			n.undecided++;
+		} else if (n.survived++ < FEEDBACK_MAX) {
+			vet_reason_add(&j->test->feedback, VET_KILLS, 0,
+				       "%s:%u, in %s: it passes when %s",
+				       json_get(one, "file", "?"), line_of(one),
+				       json_get(one, "in", "?"),
+				       json_get(one, "text", "?"));
+		}
+	}
+	return n;
+}
+
+/* errors: lesser faults, each of which costs a fifth. */
+static void judge_kills(struct judging *j, unsigned errors)
+{
+	struct tally n = count_mutants(j);
+	unsigned decided = n.killed + n.survived, tried = decided + n.undecided;
+	struct vet_test *t = j->test;
+	double most = tried ? 1 - (double)n.undecided / tried : 1;
+
+	t->kill_rate = decided ? (double)n.killed / decided : 0;
+	t->score = vet_score(t->coverage, t->kill_rate, errors);
+	/* What is not known is not to its credit. */
+	if (t->score > most)
+		t->score = most;
+	if (!tried)
+		reject(j, VET_KILLS, 0, "it reaches nothing that could be changed");
+	else if (t->kill_rate < j->settings->kill_rate)
+		vet_reason_add(&t->reasons, VET_KILLS, 0,
+			       "it notices %u of %u changes of the code that it reaches, "
+			       "less than %.0f %%",
+			       n.killed, decided, 100 * j->settings->kill_rate);
+	else if (t->score < j->settings->score)
+		vet_reason_add(&t->reasons, VET_KILLS, 0,
+			       "its score is %.2f, less than %.2f (%u of %u mutants are "
+			       "undecided, %u assertions are idle)",
+			       t->score, j->settings->score, n.undecided, tried, errors);
+	if (t->reasons.n)
+		t->verdict = VET_REJECTED;
+}
+
 double vet_score(double coverage, double kill_rate, unsigned errors)
 {
 	double score = 0.4 * coverage + 0.6 * kill_rate - 0.2 * errors;
@@ -457,6 +516,7 @@ void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 	       struct vet_test *ret)
 {
 	struct judging j = {settings, s->judge.seen, ret};
+	unsigned errors = 0;
 
 	ret->verdict = VET_ACCEPTED;
 	ret->score = ret->coverage = ret->kill_rate = VET_UNKNOWN;
@@ -477,9 +537,11 @@ void vet_judge(const struct vet_sights *s, const struct vet_settings *settings,
 	if (ret->verdict == VET_ACCEPTED)
 		judge_reordered(&j);
 	if (ret->verdict == VET_ACCEPTED)
-		judge_asserts(&j);
+		errors = judge_asserts(&j);
 	if (ret->verdict == VET_ACCEPTED)
 		judge_coverage(&j);
+	if (ret->verdict == VET_ACCEPTED)
+		judge_kills(&j, errors);
 	if (ret->verdict == VET_ACCEPTED)
 		judge_buggy(&j, &s->buggy);
 }

@@ -23,7 +23,11 @@ static const struct vet_settings settings = VET_DEFAULTS;
 	"\"coverage\": {\"functions\": [\"f\"], \"taken\": 3, \"all\": 4, " \
 	"\"missing\": [[\"m.py\", 7, \"f\", \"`x` is never true\"]], "      \
 	"\"branches\": [1, 2, 3]}"
-#define GOOD RUN "," ASSERT "," REST "," COVERAGE
+#define MUTANT(end)                                                           \
+	"{\"key\": \"m:1\", \"file\": \"m.py\", \"line\": 1, \"in\": \"f\", " \
+	"\"text\": \"`1` became `2`\", \"end\": \"" end "\"}"
+#define MUTANTS "\"mutants\": [" MUTANT("killed") "]"
+#define GOOD RUN "," ASSERT "," REST "," COVERAGE "," MUTANTS
 
 static void say(struct vet_sight *s, const char *seen, enum run_end end, int status)
 {
@@ -100,6 +104,7 @@ static void test_stages(void **state)
 		   "," COVERAGE,
 	       NULL, NULL, "rejected asserts");
 	expect(RUN "," ASSERT "," REST, NULL, NULL, "rejected coverage");
+	expect(RUN "," ASSERT "," REST "," COVERAGE, NULL, NULL, "rejected kills");
 	expect(GOOD, "\"run\": {\"end\": \"passed\"}", "\"run\": {\"end\": \"passed\"}",
 	       "rejected buggy");
 	expect(GOOD, NULL, "\"run\": {\"end\": \"error\", \"where\": \"import\"}",
@@ -109,7 +114,7 @@ static void test_stages(void **state)
 /* A report without what must be there is no report of a good test. */
 static void test_less_is_never_accepted(void **state)
 {
-	static const char *const parts[] = {RUN, ASSERT, REST, COVERAGE};
+	static const char *const parts[] = {RUN, ASSERT, REST, COVERAGE, MUTANTS};
 
 	(void)state;
 	for (size_t out = 0; out < ARRAY_SIZE(parts); out++) {
@@ -182,6 +187,41 @@ static void test_feedback(void **state)
 	assert_true(t.coverage > 0.749 && t.coverage < 0.751);
 	assert_int_equal(t.branches.n, 3);
 	release(&s);
+}
+
+/* Coverage is 3 of 4 in all of them. */
+static void kills(const char *mutants, double rate, double score, bool accepted)
+{
+	CLEANUP_FREE char *text = xasprintf(
+		RUN "," ASSERT "," REST "," COVERAGE ", \"mutants\": [%s]", mutants);
+	CLEANUP(vet_test) struct vet_test t = {0};
+	struct vet_sights s = {0};
+
+	say(&s.judge, text, RUN_EXITED, 0);
+	vet_judge(&s, &settings, &t);
+	assert_true(t.kill_rate > rate - 0.001 && t.kill_rate < rate + 0.001);
+	assert_true(t.score > score - 0.001 && t.score < score + 0.001);
+	assert_int_equal(t.verdict == VET_ACCEPTED, accepted);
+	release(&s);
+}
+
+#define KILLED MUTANT("killed")
+#define LIVES MUTANT("survived")
+#define UNDECIDED MUTANT("undecided")
+
+static void test_kills(void **state)
+{
+	(void)state;
+	kills(KILLED, 1, 0.9, true);
+	kills(KILLED "," LIVES, 0.5, 0.6, true);
+	kills(KILLED "," LIVES "," LIVES, 1.0 / 3, 0.5, true);
+	kills(KILLED "," LIVES "," LIVES "," LIVES, 0.25, 0.45, false);
+	kills(LIVES, 0, 0.3, false);
+	/* What is undecided is no kill, and caps the score. */
+	kills(KILLED "," UNDECIDED, 1, 0.5, true);
+	kills(KILLED "," UNDECIDED "," UNDECIDED, 1, 1.0 / 3, false);
+	kills(UNDECIDED, 0, 0, false);
+	kills("{\"end\": 7}", 0, 0.3, false);
 }
 
 static void test_score(void **state)
@@ -280,15 +320,11 @@ static void test_subset_takes_the_cheaper(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HARNESS_TEST(test_stages),
-		HARNESS_TEST(test_less_is_never_accepted),
-		HARNESS_TEST(test_ends),
-		HARNESS_TEST(test_a_report_needs_a_good_end),
-		HARNESS_TEST(test_feedback),
-		HARNESS_TEST(test_score),
-		HARNESS_TEST(test_duplicates),
-		HARNESS_TEST(test_subset),
-		HARNESS_TEST(test_subset_takes_the_cheaper),
+		HARNESS_TEST(test_stages),   HARNESS_TEST(test_less_is_never_accepted),
+		HARNESS_TEST(test_ends),     HARNESS_TEST(test_a_report_needs_a_good_end),
+		HARNESS_TEST(test_feedback), HARNESS_TEST(test_kills),
+		HARNESS_TEST(test_score),    HARNESS_TEST(test_duplicates),
+		HARNESS_TEST(test_subset),   HARNESS_TEST(test_subset_takes_the_cheaper),
 	};
 
 	return HARNESS_RUN(tests);
