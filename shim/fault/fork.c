@@ -40,6 +40,7 @@ static struct fault_trial *child; /* … and its trial */
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): of runtimes that may be there */
 extern char __asan_init[] __attribute__((weak));
+void HEAP_ONLY_COUNT(void) __attribute__((weak, visibility("default")));
 extern char __lsan_do_leak_check[] __attribute__((weak));
 extern char __tsan_init[] __attribute__((weak));
 extern char __msan_init[] __attribute__((weak));
@@ -333,6 +334,8 @@ int fault_fork(struct fault_trial *t)
 	if (pid == 0) {
 		is_child = 1;
 		child = t;
+		if (HEAP_ONLY_COUNT)
+			HEAP_ONLY_COUNT();
 		if (begin_child(t) == 0)
 			return 1;
 		t->state = TRIAL_LEFT;

@@ -16,6 +16,9 @@
  * counted. Not 0: the process is a child that was forked at a point, and writes no
  * record. */
 #define HEAP_TELL exitpath_fault_heap
+/* Of shim/heap, called by shim/fault in such a child: from now on blocks have no stack,
+ * since nobody asks for it. A walk costs several times what the allocation does. */
+#define HEAP_ONLY_COUNT exitpath_heap_only_count
 
 enum {
 	HEAP_MAGIC = 0x65706831, /* "eph1" */
