@@ -193,7 +193,8 @@ class Plain:
         try:
             exec(self.job.code, module.__dict__)
         except BaseException as error:
-            return error, "import"
+            script = not only and not isinstance(error, ImportError)
+            return error, "test" if script else "import"
         for test in first:
             self.one(module, test)
         return self.one(module, only), "test"

@@ -1,12 +1,25 @@
 bats_require_minimum_version 1.5.0
 load common
 
+# labels TARGET TESTS: are the tests of tests/vet judged as they say?
+labels() {
+  cd "$BATS_TEST_TMPDIR" || return
+  "$EXITPATH_ROOT/tests/vet/check.py" "$EXITPATH_BIN" "$EXITPATH_ROOT/tests/vet/$1" "$EXITPATH_ROOT/tests/vet/$2" --time 3s
+}
+
 @test "vet: each labelled test of a cart gets its verdict for its reason" {
   needs_sandbox
-  cd "$BATS_TEST_TMPDIR"
-  run "$EXITPATH_ROOT/tests/vet/check.py" "$EXITPATH_BIN" "$EXITPATH_ROOT/tests/vet/cart" --time 3s
+  run labels cart cart/tests.txt
   echo "$output"
   [ "$status" -eq 0 ]
+}
+
+@test "vet: twelve tests of which a published gate accepts three wrong ones and rejects two right ones" {
+  needs_sandbox
+  run labels cart twelve.txt
+  echo "$output"
+  [ "$status" -eq 0 ]
+  grep -qx "published gate: 3 false accepts, 2 false rejects, 1 true accepts, 6 true rejects" <<<"$output"
 }
 
 @test "vet: files and directories, a file of several tests, text" {
