@@ -2,13 +2,13 @@
 
 One is chosen before a run: `x < y` becomes `(x <= y if m(3) else x < y)`, where m(n) says whether n is
 the chosen one, and notes that it was reached. Operators have their usual names: ROR, AOR, LCR, COI,
-CRCR, RVR, SDL, ASR. Two for a line at most; none in what only logs, asserts or annotates.
+CRCR, RVR, SDL, ASR. Three for a line at most; none in what only logs, asserts or annotates.
 """
 import ast
 import copy
 import os
 
-PER_LINE = 2
+PER_LINE = 3
 RUN_AWAY = 86  # exit status of a mutant that goes on and on
 LOGS = {"log", "logger", "logging", "warnings", "_log", "_logger", "LOG", "LOGGER"}
 

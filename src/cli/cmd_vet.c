@@ -14,7 +14,7 @@ static struct strv targets;
 static const char *buggy, *python;
 static int workers, queue;
 static bool all;
-static uint64_t memory = UINT64_C(256) << 20, limit_ms = 5000;
+static uint64_t memory = UINT64_C(256) << 20, limit_ms;
 
 static const struct option_row rows[] = {
 	{"target", "PATH,…", "files and directories that the tests are about",
@@ -67,7 +67,8 @@ static bool tell(void *ctx, const struct vet_test *t)
 
 	if (common.json) {
 		CLEANUP_JSON json_t *j = vet_test_json(t);
-		CLEANUP_FREE char *text = json_dumps(j, JSON_COMPACT);
+		CLEANUP_FREE char *text =
+			json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(6));
 
 		printf("%s\n", text);
 	} else if (!common.quiet || t->verdict != VET_ACCEPTED) {
@@ -86,11 +87,6 @@ static int check(const struct strv *paths, struct err *err)
 			       "there is no format \"%s\"; vet has text "
 			       "and json",
 			       common.format);
-	if (!targets.n) {
-		err_set(err, ERR_USAGE, "--target is missing: what are the tests about?");
-		err_hint(err, "exitpath vet --target src/module.py tests/test_new.py");
-		return -1;
-	}
 	if (paths->n || !isatty(STDIN_FILENO))
 		return 0;
 	err_set(err, ERR_USAGE, "no tests: standard input is a terminal");
@@ -220,7 +216,6 @@ static int run(char **argv)
 		.paths = &paths,
 		.in = STDIN_FILENO,
 		.limits = GENERATED_LIMITS,
-		.settings = VET_DEFAULTS,
 		.tell = tell,
 		.ctx = &closed,
 	};
@@ -248,8 +243,8 @@ static int run(char **argv)
 	opts.workers = (unsigned)workers;
 	opts.queue = (unsigned)queue;
 	opts.limits.memory = memory;
-	opts.limits.cpu_ms = limit_ms * 5;
-	opts.settings.limit_ms = limit_ms;
+	opts.limit_ms = limit_ms;
+	opts.contract = common.contract;
 	if (check(&paths, &err) < 0 || engine_vet(&opts, &report, &err) < 0)
 		return command_fail(&err);
 	return closed ? command_print("") : summarize(&report);

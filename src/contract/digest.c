@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "contract/faults.h"
 #include "contract/readings.h"
+#include "contract/vet.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,8 @@ void contract_digest(struct contract *c)
 		json_object_set_new(j, "scan", scan_settings_json(&c->scan));
 	if (c->review.wanted)
 		json_object_set_new(j, "review", review_settings_json(&c->review));
+	if (c->vet.given)
+		json_object_set_new(j, "vet", vet_settings_json(&c->vet));
 	put(j, "later", c->later);
 	hash(j, hex);
 	snprintf(c->digest, sizeof(c->digest), "sha256:%s", hex);

@@ -9,6 +9,7 @@
 #include "contract/readings.h"
 #include "contract/show.h"
 #include "contract/suppression.h"
+#include "contract/vet.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -341,6 +342,7 @@ static const struct key contract_keys[] = {
 	{"faults", read_faults},
 	{"scan", read_scan},
 	{"review", read_review},
+	{"vet", read_vet},
 	{"worlds", read_worlds},
 	{"suppressions", read_suppressions},
 };
@@ -371,10 +373,11 @@ static int check_version(const struct reader *r, const struct yaml *root)
 int contract_parse(const char *text, size_t len, const char *name, struct contract *ret,
 		   struct err *err)
 {
-	static const struct keys *const tables[] = {
-		&contract_table,    &lifecycle_table, &limits_table,
-		&suppression_table, &faults_table,    &ignore_table,
-		&scan_table,	    &review_table,    NULL};
+	static const struct keys *const tables[] = {&contract_table, &lifecycle_table,
+						    &limits_table,   &suppression_table,
+						    &faults_table,   &ignore_table,
+						    &scan_table,     &review_table,
+						    &vet_table,	     NULL};
 	const struct reader r = {.name = name, .err = err, .tables = tables};
 	CLEANUP(contract) struct contract c = {0};
 	CLEANUP(yaml) struct yaml root = {0};

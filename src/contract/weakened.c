@@ -158,6 +158,34 @@ static void compare_readings(const struct contract *old, const struct contract *
 		strv_add(lines, "review: not strict any more");
 }
 
+static void compare_parts(const char *name, double old, double new, struct strv *lines)
+{
+	if (new < old)
+		strv_addf(lines, "vet: lower %s: %.2f, was %.2f", name, new, old);
+}
+
+static void compare_vet(const struct vet_contract *old, const struct vet_contract *new,
+			struct strv *lines)
+{
+	if (!old->given)
+		return;
+	if (!new->given) {
+		strv_add(lines, "vet removed");
+		return;
+	}
+	compare_parts("coverage", old->settings.coverage, new->settings.coverage, lines);
+	compare_parts("kill_rate", old->settings.kill_rate, new->settings.kill_rate,
+		      lines);
+	compare_parts("score", old->settings.score, new->settings.score, lines);
+	if (new->settings.mutants < old->settings.mutants)
+		strv_addf(lines, "vet: at most %u mutants, was %u", new->settings.mutants,
+			  old->settings.mutants);
+	if (new->settings.time_ms > old->settings.time_ms)
+		strv_addf(lines, "vet: more time: %" PRIu64 " ms", new->settings.time_ms);
+	if (fewer_names(&old->target, &new->target))
+		strv_add(lines, "vet: fewer targets");
+}
+
 void contract_weakened(const struct contract *base, const struct contract *candidate,
 		       struct strv *ret_lines)
 {
@@ -175,6 +203,7 @@ void contract_weakened(const struct contract *base, const struct contract *candi
 	compare_text("setup", base->setup, candidate->setup, ret_lines);
 	compare_text("suite", base->suite, candidate->suite, ret_lines);
 	compare_faults(&base->faults, &candidate->faults, ret_lines);
+	compare_vet(&base->vet, &candidate->vet, ret_lines);
 	compare_readings(base, candidate, ret_lines);
 	for (size_t i = 0; i < candidate->expose.n; i++)
 		if (!strv_contains(&base->expose, candidate->expose.v[i]))

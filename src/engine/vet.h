@@ -20,15 +20,17 @@
 struct vet_opts {
 	const char *dir;	    /* absolute: where tests run */
 	const char *store;	    /* NULL: beside the repository */
-	const struct strv *targets; /* files and directories that are tested */
+	const char *contract;	    /* NULL: the nearest */
+	const struct strv *targets; /* what is tested; none: as the contract says */
 	const struct strv *paths;   /* of tests; none: from `in` */
 	const char *buggy;	    /* a revision that tests must fail on; NULL: none */
 	const char *python;	    /* the interpreter; NULL: python3 of $PATH */
 	int in;
 	enum isolation isolation;
-	unsigned workers, queue; /* 0: default, see proc/pool.h */
-	struct limits limits;	 /* of one process with all executions of a test */
-	struct vet_settings settings;
+	unsigned workers, queue;      /* 0: default, see proc/pool.h */
+	struct limits limits;	      /* of one process with all executions of a test */
+	uint64_t limit_ms;	      /* of one execution; 0: as the contract says */
+	struct vet_settings settings; /* engine_vet() fills them in */
 	/* Each verdict. False: nobody listens, so that it ends. */
 	bool (*tell)(void *ctx, const struct vet_test *t);
 	void *ctx;

@@ -9,6 +9,9 @@
 #include "store/store.h"
 #include "vet/judge.h"
 
+/* A process that executes a test often may take as many times what one may. */
+enum { VET_RUN_LIMITS = 5 };
+
 /* ---- vet_place.c: a revision, ready for tests ---- */
 
 struct vet_place {

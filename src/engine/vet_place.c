@@ -44,7 +44,9 @@ static int find_targets(struct vet_places *p, struct err *err)
 	if (engine_sources(p->opts->targets, &found, err) < 0)
 		return -1;
 	for (size_t i = 0; i < found.n; i++) {
-		CLEANUP_FREE char *full = path_join(p->opts->dir, found.v[i].path);
+		const char *path = found.v[i].path;
+		CLEANUP_FREE char *full =
+			*path == '/' ? xstrdup(path) : path_join(p->opts->dir, path);
 		char *real = realpath(full, NULL);
 
 		if (real && is_target(real))
@@ -81,7 +83,8 @@ static int write_config(const struct vet_places *p, const struct vet_place *plac
 	json_put_int(j, "limit_ms", (int64_t)p->opts->settings.limit_ms);
 	json_put_int(j, "mutants", p->opts->settings.mutants);
 	json_put_int(j, "time_ms", (int64_t)p->opts->settings.time_ms);
-	json_put_int(j, "budget_ms", (int64_t)p->opts->settings.limit_ms * 4);
+	json_put_int(j, "budget_ms",
+		     (int64_t)p->opts->settings.limit_ms * (VET_RUN_LIMITS - 1));
 	text = json_canonical(j);
 	return write_file(path, text, strlen(text), err);
 }

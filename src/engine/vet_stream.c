@@ -99,7 +99,9 @@ static int ask(struct stream *s, struct item *i, enum ask what, struct err *err)
 		.argv = &argv,
 		.env = &env,
 		.cwd = o->dir,
-		.timeout_ms = o->settings.limit_ms * (what == ASK_JUDGE ? 5 : 1) + 1000,
+		.timeout_ms =
+			o->settings.limit_ms * (what == ASK_JUDGE ? VET_RUN_LIMITS : 1) +
+			1000,
 		.limits = o->limits,
 		.network = NETWORK_NONE,
 		.discard = o->isolation == ISOLATION_SANDBOX,

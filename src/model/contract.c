@@ -119,6 +119,8 @@ void contract_release(struct contract *c)
 	strv_release(&c->expose);
 	free(c->suite);
 	free(c->suppressions);
+	strv_release(&c->vet.target);
+	free(c->vet.python);
 	free(c->later);
 	*c = (struct contract){0};
 }

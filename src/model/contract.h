@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "model/limits.h"
 #include "model/sandbox.h"
+#include "model/vet.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,6 +65,14 @@ struct review_settings {
 	bool strict; /* what is only shown rejects as well */
 };
 
+/* What `vet` says. */
+struct vet_contract {
+	bool given;
+	struct strv target; /* relative to the contract's directory */
+	struct vet_settings settings;
+	char *python; /* NULL: python3 */
+};
+
 struct contract {
 	char *path;  /* where it was read; NULL: from flags */
 	char *base;  /* revision; NULL: merge-base with the default branch */
@@ -80,6 +89,7 @@ struct contract {
 	struct fault_settings faults;
 	struct scan_settings scan;
 	struct review_settings review;
+	struct vet_contract vet;
 	char *later;		     /* canonical JSON of worlds; NULL: none */
 	char digest[7 + SHA256_HEX]; /* "sha256:…" over the canonical form */
 };

@@ -39,6 +39,12 @@ labels() {
   "$EXITPATH_BIN" vet export --all out
   [ "$(cat out/test_*.py)" = "$(head -4 tests/test_double.py)" ]
   fails_with 2 "$EXITPATH_BIN" vet show nobody
+  printf 'version: 1\nlifecycles: [{name: a, command: "true"}]\nvet: {target: [double.py], score: 0.95}\n' >exitpath.yaml
+  cp tests/test_double.py test_twice.py && sed -i 's/== 5/== 2 * 2/' test_twice.py
+  fails_with 60 "$EXITPATH_BIN" vet test_twice.py
+  grep -q "^rejected  test_twice.py::test_two  score 0.80 " <<<"$output"
+  sed -i s/0.95/0.8/ exitpath.yaml
+  (cd tests && fails_with 60 "$EXITPATH_BIN" vet test_double.py && grep -q "^accepted  test_double.py::test_two" <<<"$output")
 }
 
 @test "vet: what was not judged is no pass" {

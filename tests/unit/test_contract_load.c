@@ -111,6 +111,35 @@ static void test_faults(void **state)
 	assert_false(none.faults.given);
 }
 
+static void test_vet(void **state)
+{
+	static const char text[] =
+		"version: 1\nlifecycles: [{name: a, command: x}]\n"
+		"vet: {target: [src, a.py], coverage: 0.5, kill_rate: 1, time: 3s}\n";
+	static const char less[] =
+		"version: 1\nlifecycles: [{name: a, command: x}]\n"
+		"vet: {target: [src], coverage: 0.4, kill_rate: 1, time: 3s}\n";
+	CLEANUP(contract) struct contract c = {0}, d = {0};
+	CLEANUP(strv) struct strv lines = {0};
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(contract_parse(text, strlen(text), "c", &c, &err), 0);
+	assert_true(c.vet.given && c.vet.target.n == 2);
+	assert_true(c.vet.settings.coverage == 0.5 && c.vet.settings.kill_rate == 1);
+	assert_true(c.vet.settings.score == 0.5); /* as without the key */
+	assert_int_equal(c.vet.settings.time_ms, 3000);
+	assert_int_equal(c.vet.settings.limit_ms, 5000);
+	assert_int_equal(contract_parse(less, strlen(less), "c", &d, &err), 0);
+	assert_string_not_equal(c.digest, d.digest);
+	contract_weakened(&c, &d, &lines);
+	assert_int_equal(lines.n, 2);
+	assert_string_equal(lines.v[0], "vet: lower coverage: 0.40, was 0.50");
+	assert_string_equal(lines.v[1], "vet: fewer targets");
+	contract_weakened(&d, &c, &lines);
+	assert_int_equal(lines.n, 2);
+}
+
 static void test_defaults_and_the_rest(void **state)
 {
 	static const char text[] = "version: 1\n"
@@ -494,6 +523,14 @@ static void test_suppressions_faults_worlds(void **state)
 		 "9:11: suppressions: \"leak:foo\" is listed twice", NULL},
 		{SUPPRESS "leak:foo\n  expire: 2027-02-28\n",
 		 "7:3: unknown key \"expire\" in a suppression", "did you mean expires?"},
+		{OK "vet: {coverage: 60}\n",
+		 "5:17: coverage must be a number from 0 to 1, not \"60\"", NULL},
+		{OK "vet: {score: high}\n",
+		 "5:14: score must be a number from 0 to 1, not \"high\"", NULL},
+		{OK "vet: {mutants: 0}\n",
+		 "5:16: mutants must be a whole number from 1 to 10000, not \"0\"", NULL},
+		{OK "vet: {target: [a, a]}\n", "5:19: target: \"a\" is listed twice",
+		 NULL},
 		{OK "faults: {classes: [disk]}\n", "5:20: classes: \"disk\" is not known",
 		 "memory, file, net, process, db"},
 		{OK "faults: {classes: [net, net]}\n",
@@ -632,6 +669,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(test_the_example_of_the_design),
 		HARNESS_TEST(test_faults),
+		HARNESS_TEST(test_vet),
 		HARNESS_TEST(test_defaults_and_the_rest),
 		HARNESS_TEST(test_what_is_not_yaml),
 		HARNESS_TEST(test_keys_and_types),
