@@ -198,6 +198,9 @@ def named(tree, only):
             if any(isinstance(i.context_expr, ast.Call) and CONTEXTS.match(last_name(i.context_expr.func)) for i in node.items):
                 for part in node.body:
                     names |= called(part)
+        elif isinstance(node, ast.Try) and node.handlers and always_fails((node.orelse or node.body)[-1]):
+            for part in node.body:
+                names |= called(part)
         elif isinstance(node, ast.Assign):
             given.append(node)
     for node in given:

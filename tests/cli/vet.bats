@@ -4,12 +4,19 @@ load common
 # labels TARGET TESTS: are the tests of tests/vet judged as they say?
 labels() {
   cd "$BATS_TEST_TMPDIR" || return
-  "$EXITPATH_ROOT/tests/vet/check.py" "$EXITPATH_BIN" "$EXITPATH_ROOT/tests/vet/$1" "$EXITPATH_ROOT/tests/vet/$2" --time 3s
+  "$EXITPATH_ROOT/tests/vet/check.py" "$EXITPATH_BIN" "$EXITPATH_ROOT/tests/vet/$1" "$EXITPATH_ROOT/tests/vet/$2" --time 3s "${@:3}"
 }
 
 @test "vet: each labelled test of a cart gets its verdict for its reason" {
   needs_sandbox
   run labels cart cart/tests.txt
+  echo "$output"
+  [ "$status" -eq 0 ]
+}
+
+@test "vet: each labelled test of a bank, whatever the others do" {
+  needs_sandbox
+  run labels bank bank/tests.txt --workers 4
   echo "$output"
   [ "$status" -eq 0 ]
 }
