@@ -10,14 +10,16 @@
 
 extern const struct command command_gate, command_leak, command_report, command_evidence,
 	command_init, command_doctor, command_completion, command_run, command_fault,
-	command_scan, command_review, command_vet;
+	command_scan, command_review, command_vet, command_mutate;
 
 const struct command *const commands[] = {
-	&command_gate, &command_leak,	&command_fault,
-	&command_run,  &command_scan,	&command_review,
-	&command_vet,  &command_report, &command_evidence,
-	&command_init, &command_doctor, &command_completion,
-	NULL,
+	&command_gate,	     &command_leak,
+	&command_fault,	     &command_run,
+	&command_scan,	     &command_review,
+	&command_vet,	     &command_mutate,
+	&command_report,     &command_evidence,
+	&command_init,	     &command_doctor,
+	&command_completion, NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -15,6 +15,13 @@ embed_fault_start:
 	.incbin "@FAULT@"
 embed_fault_end:
 
+	.global embed_mutants_start
+	.global embed_mutants_end
+	.balign 16
+embed_mutants_start:
+	.incbin "@MUTANTS@"
+embed_mutants_end:
+
 	.global embed_heap_start
 	.global embed_heap_end
 	.balign 16

@@ -7,6 +7,8 @@ extern const unsigned char embed_lsan_canary_start[];
 extern const unsigned char embed_lsan_canary_end[];
 extern const unsigned char embed_fault_start[]; /* shim/fault */
 extern const unsigned char embed_fault_end[];
+extern const unsigned char embed_mutants_start[]; /* shim/mutants.c */
+extern const unsigned char embed_mutants_end[];
 extern const unsigned char embed_heap_start[]; /* shim/heap */
 extern const unsigned char embed_heap_end[];
 extern const unsigned char embed_go_cycles_start[]; /* adapters/go/cycles.go */

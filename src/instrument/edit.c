@@ -10,11 +10,12 @@ static void add(struct edits *e, uint32_t at, bool closes, const char *text)
 		.at = at, .seq = (uint32_t)e->n, .closes = closes, .text = xstrdup(text)};
 }
 
-void edits_wrap(struct edits *e, uint32_t start, uint32_t end, const char *before,
-		const char *after)
+struct edit *edits_wrap(struct edits *e, uint32_t start, uint32_t end, const char *before,
+			const char *after)
 {
 	add(e, start, false, before);
 	add(e, end, true, after);
+	return &e->v[e->n - 2];
 }
 
 void edits_insert(struct edits *e, uint32_t at, const char *text)
@@ -41,6 +42,7 @@ void edits_apply(struct edits *e, const char *text, size_t len, struct buf *out)
 		qsort(e->v, e->n, sizeof(*e->v), compare);
 	for (size_t i = 0; i < e->n; i++) {
 		buf_add(out, text + at, e->v[i].at - at);
+		e->v[i].put = out->len;
 		buf_adds(out, e->v[i].text);
 		at = e->v[i].at;
 	}

@@ -62,6 +62,9 @@ struct rev_ranges {
  * that git would quote (with control characters, quotes) are left out. */
 int rev_changed_ranges(struct repo *r, const char *base, const char *candidate,
 		       struct rev_ranges *ret, struct err *err);
+/* The same of the changed lines alone. */
+int rev_changed_lines(struct repo *r, const char *base, const char *candidate,
+		      struct rev_ranges *ret, struct err *err);
 /* Of the output of `git diff -W`; what is malformed is left out. */
 void rev_ranges_parse(const char *text, size_t len, struct rev_ranges *ret);
 void rev_ranges_release(struct rev_ranges *r);

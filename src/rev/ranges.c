@@ -104,14 +104,14 @@ void rev_ranges_parse(const char *text, size_t len, struct rev_ranges *ret)
 	free(p.path);
 }
 
-int rev_changed_ranges(struct repo *r, const char *base, const char *candidate,
-		       struct rev_ranges *ret, struct err *err)
+static int changed(struct repo *r, const char *context, const char *base,
+		   const char *candidate, struct rev_ranges *ret, struct err *err)
 {
 	struct git_call call = {.env = &r->user_env, .cwd = r->top};
 	CLEANUP(buf) struct buf text = {0};
 
 	if (git_run(&call, &text, err, "-c", "core.quotePath=false", "diff-tree", "-r",
-		    "-p", "-W", "-M", "--no-color", "--no-ext-diff", "--no-textconv",
+		    "-p", context, "-M", "--no-color", "--no-ext-diff", "--no-textconv",
 		    "--src-prefix=a/", "--dst-prefix=b/", base, candidate, NULL) < 0)
 		return -1;
 	rev_ranges_parse(buf_str(&text), text.len, ret);
@@ -124,4 +124,16 @@ void rev_ranges_release(struct rev_ranges *r)
 		free(r->v[i].path);
 	free(r->v);
 	*r = (struct rev_ranges){0};
+}
+
+int rev_changed_ranges(struct repo *r, const char *base, const char *candidate,
+		       struct rev_ranges *ret, struct err *err)
+{
+	return changed(r, "-W", base, candidate, ret, err);
+}
+
+int rev_changed_lines(struct repo *r, const char *base, const char *candidate,
+		      struct rev_ranges *ret, struct err *err)
+{
+	return changed(r, "-U0", base, candidate, ret, err);
 }

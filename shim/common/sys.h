@@ -1,6 +1,6 @@
 /* System calls with their plain result, a negative errno: errno is the program's. */
-#ifndef SHIM_FAULT_SYS_H
-#define SHIM_FAULT_SYS_H
+#ifndef SHIM_COMMON_SYS_H
+#define SHIM_COMMON_SYS_H
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -37,7 +37,7 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 #else
-#error "the fault shim knows x86-64 and AArch64"
+#error "the shims know x86-64 and AArch64"
 #endif
 
 #define SYS_ARGS(nr, a, b, c, d, e, ...) \

@@ -1,0 +1,62 @@
+/*
+ * Mutants of C, all in one build: each place is written with and without its change, and
+ * a byte says which holds (probes_c_mutants()). Types stay: both arms of a ?: have the
+ * same operands. What still does not compile has to be found by compiling.
+ */
+#ifndef EXITPATH_INSTRUMENT_MUTANTS_C_H
+#define EXITPATH_INSTRUMENT_MUTANTS_C_H
+
+#include "base/buf.h"
+#include "base/strv.h"
+#include "source/source.h"
+
+enum mutant_form {
+	MUTANT_VALUE, /* an expression in place of another */
+	MUTANT_TRUTH, /* the same, where only the truth counts */
+	MUTANT_GONE,  /* a statement does not happen */
+};
+
+struct mutant {
+	const char *operator_; /* "ROR"; static */
+	uint32_t start, end;   /* bytes of what is changed */
+	uint32_t node;
+	unsigned line, column, end_line, end_column;
+	enum mutant_form form;
+	char *text; /* what stands there instead, on one line; "" of MUTANT_GONE */
+	/* The same so that it compiles for numbers alone, NULL: it need not. Which of two
+	 * addresses is the smaller one is up to the linker: no test could tell. */
+	char *numbers;
+};
+struct mutants {
+	struct mutant *v;
+	size_t n, cap;
+};
+
+/* In the order of the file. code: of code_c_mark(). */
+void mutants_c_find(const struct source_tree *t, const uint8_t *code,
+		    struct mutants *ret);
+/* Drops all but one of each line. */
+void mutants_one_a_line(struct mutants *m);
+void mutant_release(struct mutant *x);
+void mutants_release(struct mutants *m);
+DEFINE_CLEANUP(mutants)
+
+/* Where in the rewritten file the code of a mutant stands. */
+struct mutant_place {
+	size_t start, end;
+};
+/* Adds the file with those of its mutants that are used[], numbered from first on.
+ * places (NULL: not wanted): of each mutant; 0, 0 of those that are not used. */
+void mutants_c_rewrite(const struct source_tree *t, const struct mutants *m,
+		       const uint8_t *used, uint32_t first, struct buf *out,
+		       struct mutant_place *places);
+
+/*
+ * What a file begins with, so that it can stand alone: it maps `path`, which has the
+ * layout of abi/mutants.h for n mutants. name: what the compiler calls the file from here
+ * on; its warnings are the rewriter's fault, and kept quiet.
+ */
+void probes_c_mutants(const char *path, uint32_t n, uint32_t wanted_at, const char *name,
+		      struct buf *out);
+
+#endif
