@@ -109,6 +109,12 @@ static unsigned position(const struct source_tree *t, uint32_t list, uint32_t ar
 	return UINT32_MAX;
 }
 
+static bool is_only(const struct source_tree *t, uint32_t list, uint32_t argument)
+{
+	return source_named_child(t, list, 0) == argument &&
+	       source_next_named(t, argument) == SOURCE_NONE;
+}
+
 /* `Socket`, `_Socket`. */
 static bool is_class(struct text name)
 {
@@ -133,6 +139,7 @@ static enum effect given_to(const struct scan_lang *l, const struct source_tree 
 		return EFFECT_RELEASED;
 	if (r->pair && r->pair->sure) {
 		if (name_surely_releases(last) && list != SOURCE_NONE &&
+		    (l->part_is_own || is_only(t, list, argument)) &&
 		    !is_status(t, list, argument) &&
 		    (source_named_child(t, list, 0) == argument ||
 		     (r->pair->last && source_next_named(t, argument) == SOURCE_NONE)) &&
@@ -169,6 +176,9 @@ static enum effect method_named(struct text callee, const struct resource *r)
 {
 	struct text last = text_last(callee);
 
+	/* One direction of it. */
+	if (text_among(last, "CloseSend CloseWrite CloseRead"))
+		return EFFECT_USED;
 	if (r->pair && r->pair->sure)
 		return name_surely_releases(last) ? EFFECT_RELEASED : EFFECT_USED;
 	if (r->pair && r->pair->release)
@@ -260,8 +270,13 @@ static enum effect climb(const struct scan_lang *l, const struct source_tree *t,
 			uint32_t call = t->nodes[p].parent;
 			enum effect e = given_to(l, t, call, n, r, part);
 
+			/* memcpy() and its like give their first argument. */
 			if (e == EFFECT_USED && !part &&
-			    !name_only_uses(text_last(effect_callee(l, t, call))) &&
+			    (!name_only_uses(text_last(effect_callee(l, t, call))) ||
+			     (l->part_is_own && source_named_child(t, p, 0) == n &&
+			      text_among(text_last(effect_callee(l, t, call)),
+					 "memset memmove *cpy "
+					 "strcat strncat"))) &&
 			    is_returned(l, t, call, top))
 				return EFFECT_ESCAPED;
 			if (e == EFFECT_USED && part && address && l->part_is_own)
@@ -384,8 +399,8 @@ static bool is_nothing(struct text t)
 	return text_among(t, "NULL None nil null undefined nullptr 0 -1 false False "
 			     "INVALID_HANDLE_VALUE CURL_SOCKET_BAD MAP_FAILED "
 			     "INVALID_SOCKET") ||
-	       text_among(t,
-			  "*_ERR *INVALID* *_NONE *_NULL *_FAILED *_BAD *_EVENT *_ERROR");
+	       text_among(t, "*_ERR *INVALID* *_NONE *_NULL *_null *_FAILED *_BAD "
+			     "*_EVENT *_ERROR");
 }
 
 /* `(f = fopen(p))` is f. */
@@ -413,6 +428,10 @@ static enum verdict compare(struct text op, struct text right, bool error)
 	if (error) { /* of a status: 0, nil, OK are good */
 		if (text_among(op, "!= < is is\\not") && nothing)
 			return text_is(op, "is") ? HELD_IF_TRUE : HELD_IF_FALSE;
+		/* `(n = read_it(&b)) < 1` */
+		if ((text_is(op, "<") && text_is(right, "1")) ||
+		    (text_is(op, "<=") && text_is(right, "0")))
+			return HELD_IF_FALSE;
 		if (text_among(op, "== >="))
 			return text_is(right, "-1") ? HELD_IF_FALSE : HELD_IF_TRUE;
 		if (text_is(op, "!="))
@@ -456,16 +475,20 @@ static enum verdict macro_test(const struct scan_lang *l, const struct source_tr
 		       : HELD_IF_FALSE;
 }
 
-/* `OPEN_FAILED(fd)` */
+/* `OPEN_FAILED(fd)`, `buf_oom(&b)` */
 static bool is_invalid(const struct scan_lang *l, const struct source_tree *t,
 		       uint32_t call, const struct resource *r)
 {
 	uint32_t list = source_child(t, call, l->f_arguments);
 	uint32_t first = list == SOURCE_NONE ? list : source_named_child(t, list, 0);
 
-	return first != SOURCE_NONE && names_it(r, effect_text(t, first)) &&
+	struct text name = effect_text(t, first);
+
+	if (r->by_address && name.len && name.at[0] == '&')
+		name.at++, name.len--;
+	return first != SOURCE_NONE && names_it(r, name) &&
 	       text_among(text_last(effect_callee(l, t, call)),
-			  "*ERROR *FAILED *INVALID* IS_ERR*");
+			  "*ERROR *FAILED *INVALID* IS_ERR* *_oom *_failed");
 }
 
 static bool is_next(const struct scan_lang *l, const struct source_tree *t, uint32_t call)
@@ -489,6 +512,12 @@ static bool is_size(struct text t, const struct resource *r)
 	       memmem(t.at, t.len - n, "_len(", 5) != NULL;
 }
 
+/* Does what comes with it say that it is held, and not that it failed? */
+static bool is_yes(const struct resource *r)
+{
+	return (r->pair && r->pair->lock) || text_among(r->error, "ok found");
+}
+
 enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 			 uint32_t node, const struct resource *r, bool error_counts)
 {
@@ -503,7 +532,12 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 	if (is_kind(t, node, &l->calls) && is_invalid(l, t, node, r))
 		return HELD_IF_FALSE;
 	if (error_counts && r->error.len && text_same(whole, r->error))
-		return text_among(r->error, "ok found") ? HELD_IF_TRUE : HELD_IF_FALSE;
+		return is_yes(r) ? HELD_IF_TRUE : HELD_IF_FALSE;
+	/* `if self._lock.acquire(False):` */
+	if (r->pair && r->pair->lock && !l->part_is_own &&
+	    source_within(t, r->node, node) &&
+	    effect_text(t, r->node).len + 6 >= whole.len)
+		return HELD_IF_TRUE;
 	if (r->by_address && error_counts && node == r->node)
 		return HELD_IF_FALSE;
 	if (error_counts && r->error.len && is_kind(t, node, &l->calls))
@@ -528,6 +562,10 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 	if (l->part_is_own && names_it(r, left) && text_is(op, "==") &&
 	    is_kind(t, last, &l->identifiers) && !is_nothing(right))
 		return HELD_IF_FALSE;
+	/* `fd != STDIN_FILENO` */
+	if (l->part_is_own && names_it(r, left) && text_is(op, "!=") &&
+	    text_among(right, "STD*"))
+		return HELD_IF_TRUE;
 	if (names_it(r, left) || is_size(left, r))
 		return compare(op, right, false);
 	if (names_it(r, right))

@@ -131,9 +131,15 @@ static bool is_sure_release_word(const char *w, size_t at, size_t n)
 		"abort");
 }
 
+/* `get_free_sectors()`, `is_closed()`: they ask. */
+static bool name_asks(struct text last)
+{
+	return text_among(last, "get_* is_* has_* find_* count_* num_* next_* can_*");
+}
+
 bool name_surely_releases(struct text last)
 {
-	return any_word(last, is_sure_release_word, NULL);
+	return !name_asks(last) && any_word(last, is_sure_release_word, NULL);
 }
 
 bool name_is_basic_release(struct text last)
@@ -197,7 +203,7 @@ bool name_acquires(struct text last)
 
 bool name_releases(struct text last)
 {
-	return any_word(last, is_release_word, NULL);
+	return !name_asks(last) && any_word(last, is_release_word, NULL);
 }
 
 static bool is_keep_word(const char *w, size_t at, size_t n)
@@ -239,5 +245,7 @@ bool name_only_uses(struct text last)
 		"chdir open fopen opendir stat readdir rewinddir dirfd connect listen "
 		"getsockname setsockopt getsockopt poll select epoll_ctl htons bzero "
 		"bcopy "
-		"wcs* mbs* iconv *len *cmp *_get *_len *_size *_count *_eof *_error");
+		"wcs* mbs* iconv dup2 dup3 *readdir Copy CopyN CopyBuffer ReadAll "
+		"ReadFull Fprint* "
+		"copyfileobj print *len *cmp *_get *_len *_size *_count *_eof *_error");
 }

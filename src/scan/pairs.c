@@ -49,7 +49,7 @@ static const struct scan_pair c[] = {
 	 .acquire =
 		 "malloc calloc realloc strdup strndup xmalloc xcalloc xstrdup kmalloc "
 		 "kzalloc g_malloc g_strdup git__malloc git__calloc git__strdup "
-		 "asprintf realpath",
+		 "realpath",
 	 .heap = true},
 };
 
@@ -85,6 +85,7 @@ static const struct scan_pair js[] = {
 		 ".connect .getConnection .acquire .createQueryRunner .acquireConnection",
 	 .names = "client conn connection *Connection *Client queryRunner runner",
 	 .callee_not = "this.connect super.connect this.acquire super.acquire",
+	 .awaited = true,
 	 .held_when_raised = true},
 };
 

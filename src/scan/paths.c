@@ -4,6 +4,7 @@
 #include "base/macros.h"
 
 #include "base/mem.h"
+#include "scan/doubt.h"
 #include "scan/effect.h"
 #include "scan/finding.h"
 
@@ -161,6 +162,24 @@ static bool is_local(const struct scan_function *fn, struct text name)
 	return true;
 }
 
+/* `__do_close int fd = -1`: two names in front of what is declared. The first is no
+ * part of C: an attribute, and one of a local is there to release it. */
+static bool is_marked(const struct scan_function *fn, uint32_t declaration)
+{
+	const struct source_tree *t = fn->t;
+	uint32_t child;
+
+	if (!(t->nodes[declaration].flags & SOURCE_BROKEN))
+		return false;
+	for (SOURCE_CHILDREN(t, declaration, child)) {
+		if (t->nodes[child].flags & SOURCE_ERROR)
+			return true;
+		if (t->nodes[child].field == source_field(t->lang, "declarator"))
+			break;
+	}
+	return false;
+}
+
 /* Is it declared with a cleanup of its own: __attribute__((cleanup)), g_autofree and
  * what projects call them? */
 static bool cleans_itself(const struct scan_function *fn, struct text name)
@@ -184,6 +203,8 @@ static bool cleans_itself(const struct scan_function *fn, struct text name)
 		/* `CLEANUP_FREE char *s`, `char *s CLEANUP_FREE`: the line in front of
 		 * it, which may not parse, and its declaration. */
 		up = source_above(fn->t, n, &l->declarations);
+		if (up != SOURCE_NONE && is_marked(fn, up))
+			return true;
 		line = source_line_at(fn->t, fn->t->nodes[n].start, &len);
 		len = (size_t)(fn->t->text + fn->t->nodes[n].start - line);
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -447,6 +468,17 @@ static bool is_enlarged(const struct scan_lang *l, const struct source_tree *t,
 	return false;
 }
 
+/* What is given at once is not made: it is there, and another has it. */
+static bool is_awaited(const struct scan_lang *l, const struct source_tree *t,
+		       uint32_t call, uint32_t top)
+{
+	for (uint32_t n = t->nodes[call].parent; n != SOURCE_NONE && n > top;
+	     n = t->nodes[n].parent)
+		if (source_has(&l->raising, t->nodes[n].kind))
+			return true;
+	return false;
+}
+
 static void acquire_assigned(const struct scan_function *fn, struct resources *r,
 			     const struct scan_pair *pairs, size_t npairs, uint32_t n,
 			     uint32_t op, uint32_t block)
@@ -468,6 +500,8 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
 	if (pair && is_ruled_out(l, t, call, pair))
+		return;
+	if (pair && pair->awaited && !is_awaited(l, t, call, n))
 		return;
 	acquire = text_last(effect_callee(l, t, call));
 	if (pair && pair->names && !is_named(fn, target, pair->names))
@@ -511,7 +545,7 @@ static void acquire_called(const struct scan_function *fn, struct resources *r,
 	struct text callee = effect_callee(l, fn->t, n), last = text_last(callee);
 	const struct scan_pair *pair = pair_of(callee, pairs, npairs, true);
 	uint32_t arguments, first;
-	struct text name;
+	struct text name, got = {"", 0};
 
 	if (!pair)
 		return;
@@ -529,7 +563,21 @@ static void acquire_called(const struct scan_function *fn, struct resources *r,
 		if (name.len && name.at[0] == '&')
 			name.at++, name.len--;
 	}
-	add_resource(fn, r, name, pair, n, (struct text){"", 0}, false, op, block);
+	/* `self.acquire()` within the class of the lock. */
+	if (text_among(name, "self this super()"))
+		return;
+	/* `got = lock.acquire(timeout=5)` */
+	if (!l->part_is_own) {
+		uint32_t up = fn->t->nodes[n].parent, target, value;
+
+		while (up != SOURCE_NONE &&
+		       source_has(&l->transparent, fn->t->nodes[up].kind))
+			up = fn->t->nodes[up].parent;
+		if (up != SOURCE_NONE && source_has(&l->assigns, fn->t->nodes[up].kind) &&
+		    l->assign(fn->t, up, &target, &value) && target != SOURCE_NONE)
+			got = effect_text(fn->t, target);
+	}
+	add_resource(fn, r, name, pair, n, got, false, op, block);
 }
 
 static bool has_resource(const struct resources *r, struct text name)
@@ -544,7 +592,7 @@ static bool is_filled_by(const struct scan_function *fn, struct text name,
 			 struct text callee)
 {
 	return (name_acquires(callee) || name_prefix(callee).len) && !is_upper(callee) &&
-	       is_released(fn, name, callee);
+	       !name_borrows(callee) && is_released(fn, name, callee);
 }
 
 /* `open_it(&f)`, where f is released here. What is called later changes it only. */
@@ -618,16 +666,22 @@ static void add_aliases(const struct scan_function *fn, struct resource *r)
 		uint32_t node = fn->flow->ops[i].node;
 
 		for (uint32_t n = node; n < fn->t->nodes[node].after; n++) {
-			uint32_t target, value;
+			uint32_t target, value, inner;
+			bool chain = false;
 
 			if (!source_has(&l->assigns, fn->t->nodes[n].kind) ||
 			    !l->assign(fn->t, n, &target, &value) ||
 			    value == SOURCE_NONE || r->naliases == MAX_ALIASES)
 				continue;
+			/* `a = b = make()` */
+			if (source_has(&l->assigns, fn->t->nodes[value].kind))
+				chain = l->assign(fn->t, value, &value, &inner);
 			if (source_has(&l->identifiers, fn->t->nodes[target].kind) &&
 			    text_same(effect_text(fn->t, value), r->name) &&
-			    is_local(fn, effect_text(fn->t, target)) &&
-			    is_declared(fn, effect_text(fn->t, target)))
+			    (is_local(fn, effect_text(fn->t, target))
+				     ? is_declared(fn, effect_text(fn->t, target))
+				     : chain) &&
+			    !cleans_itself(fn, effect_text(fn->t, target)))
 				r->alias[r->naliases++] = effect_text(fn->t, target);
 		}
 	}
@@ -985,18 +1039,42 @@ static bool is_derived(const struct scan_function *fn, const struct resource *r)
 
 	if (r->pair->derived)
 		return true;
-	if (!l->closeable || !l->assign(fn->t, r->node, &target, &value))
+	if (!l->assign(fn->t, r->node, &target, &value))
 		return false;
 	call = call_of(l, fn->t, value);
 	arguments =
 		call == SOURCE_NONE ? call : source_child(fn->t, call, l->f_arguments);
 	first = arguments == SOURCE_NONE ? arguments
 					 : source_named_child(fn->t, arguments, 0);
+	/* `ZipFile(f)`, where f is closed here. */
+	if (!l->closeable)
+		return !l->part_is_own && first != SOURCE_NONE &&
+		       source_has(&l->identifiers, fn->t->nodes[first].kind) &&
+		       is_released(fn, effect_text(fn->t, first), r->name);
 	return first != SOURCE_NONE &&
 	       text_among(text_last(effect_callee(l, fn->t, call)),
 			  "*Stream *Reader *Writer Scanner") &&
 	       !text_among(text_last(effect_callee(l, fn->t, call)), "File*") &&
 	       !source_has(&l->calls, fn->t->nodes[first].kind);
+}
+
+static void add_doubt(struct scan_finding *f, const struct search *s,
+		      const struct reach *at, bool never)
+{
+	bool implicit = at->implicit != FLOW_NONE;
+	uint32_t exit = implicit ? at->implicit : at->exit;
+	const struct flow_op *op = exit == FLOW_NONE ? NULL : &s->fn->flow->ops[exit];
+	struct scan_way way = {.exit = op ? op->node : SOURCE_NONE,
+			       .test = at->test,
+			       .raises = implicit || (op && op->kind == FLOW_RAISE),
+			       .implicit = implicit,
+			       .never = never};
+	const char *doubt = scan_doubt(s->fn, s->r, &way);
+
+	if (!doubt)
+		return;
+	f->severity = SCAN_NOTE;
+	scan_step_add(f, f->line, xasprintf("in doubt: %s", doubt));
 }
 
 static void report_explicit(const struct search *s, struct scan_findings *out)
@@ -1024,6 +1102,7 @@ static void report_explicit(const struct search *s, struct scan_findings *out)
 			   : xasprintf("the %s `%.*s` is still held on this way out",
 				       what_of(r), (int)r->name.len, r->name.at);
 	add_way(f, s, at);
+	add_doubt(f, s, at, never);
 }
 
 static void report_implicit(const struct search *s, struct scan_findings *out)
@@ -1047,6 +1126,7 @@ static void report_implicit(const struct search *s, struct scan_findings *out)
 		return;
 	}
 	add_way(f, s, &s->implicit);
+	add_doubt(f, s, &s->implicit, false);
 }
 
 /* `f, err := open(); defer f.Close(); if err != nil`: f is nil when it matters. */

@@ -26,6 +26,7 @@ struct scan_pair {
 	bool heap;     /* memory: whoever is given it may keep it */
 	bool lock;     /* of its receiver or argument, not of its value */
 	bool tuple;    /* all targets are resources: os.pipe() */
+	bool awaited;  /* only what is waited for is new */
 	bool response; /* of HTTP, if the function treats it as one */
 	bool body;     /* shape G */
 	bool held_when_raised; /* B: work between acquire and release must be protected */

@@ -222,6 +222,65 @@ static bool file_calls(const struct where_match *m, const struct arguments *a)
 	return calls_one_of(m, 0, m->t->n, words);
 }
 
+/* A call before it, other than of what only reads, has the same argument as the capture,
+ * and nobody has asked what fsync() says of it. */
+static bool is_written(const struct where_match *m, const struct arguments *a)
+{
+	const struct source_tree *t = m->t;
+	uint32_t f = function_around(m, m->here), list, argument;
+	/* A field is written elsewhere. */
+	bool ret = !source_has(&m->lang->identifiers, t->nodes[a->node].kind);
+
+	for (uint32_t n = f; f != SOURCE_NONE && n < m->here; n++) {
+		struct text last;
+		bool has = false;
+
+		if (!source_has(&m->lang->calls, t->nodes[n].kind))
+			continue;
+		list = source_child(t, n, m->lang->f_arguments);
+		if (list == SOURCE_NONE)
+			continue;
+		for (SOURCE_CHILDREN(t, list, argument))
+			has |= source_text_equal(t, argument, t, a->node);
+		last = text_last(effect_callee(m->lang, t, n));
+		if (!has)
+			continue;
+		if (text_among(last, "*fsync *fdatasync") &&
+		    source_above(t, n, &m->lang->ifs) != SOURCE_NONE)
+			return false;
+		ret |= !text_among(last,
+				   "*close *read* *stat *seek* *chmod *chown *fcntl "
+				   "*flock *lock* *truncate isatty fileno");
+	}
+	return ret;
+}
+
+/* What stands beside it says why: a comment in the same block. */
+static bool is_uncommented(const struct where_match *m, const struct arguments *a)
+{
+	const struct source_tree *t = m->t;
+	uint32_t block = t->nodes[m->here].parent;
+	struct source_kinds comments = source_kinds(t->lang, "comment");
+
+	(void)a;
+	if (block != SOURCE_NONE && t->nodes[block].parent != SOURCE_NONE)
+		block = t->nodes[block].parent;
+	for (uint32_t n = block; block != SOURCE_NONE && n < t->nodes[block].after; n++)
+		if (source_has(&comments, t->nodes[n].kind))
+			return false;
+	return true;
+}
+
+/* The name of the capture does not stand in what is matched. */
+static bool is_not_here(const struct where_match *m, const struct arguments *a)
+{
+	for (uint32_t n = m->here; n < m->t->nodes[m->here].after; n++)
+		if (source_has(&m->lang->identifiers, m->t->nodes[n].kind) &&
+		    source_text_equal(m->t, n, m->t, a->node))
+			return false;
+	return true;
+}
+
 static bool in_test(const struct where_match *m, const struct arguments *a)
 {
 	(void)a;
@@ -249,6 +308,9 @@ static const struct {
 	{"empty", true, false, is_empty},
 	{"no-raise", true, false, no_raise},
 	{"local", true, false, is_local},
+	{"written", true, false, is_written},
+	{"not-here", true, false, is_not_here},
+	{"uncommented", false, false, is_uncommented},
 	{"lacks", true, true, lacks},
 	{"function-has", false, true, function_has},
 	{"function-lacks", false, true, function_lacks},
