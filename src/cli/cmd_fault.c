@@ -16,7 +16,7 @@ static struct strv classes;
 static const char *check_command, *mode, *layer, *call, *caller, *path, *replay;
 static const char *packet_dir;
 static struct gate_opts gate;
-static int points;
+static int points, nth;
 static bool no_fork;
 static uint64_t time_ms;
 
@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
 	 1 << 20},
 	{"time", "DUR", "begin no run after that (no limit)", OPTION_DURATION, &time_ms,
 	 0, 0},
+	{"nth", "N", "the N-th time that each point is reached (1)", OPTION_NUMBER, &nth,
+	 1, 1 << 30},
 	{"no-fork", NULL, "explore each point by a run of its own", OPTION_FLAG, &no_fork,
 	 0, 0},
 	{"replay", "KEY", "only the point of that key", OPTION_TEXT, &replay, 0, 0},
@@ -204,6 +206,7 @@ static int fault_with(char **command)
 		.check = check_command,
 		.points = (unsigned)points,
 		.no_fork = no_fork,
+		.nth = (unsigned)nth,
 		.time_ms = time_ms,
 		.progress = progress_line(common.quiet),
 	};
@@ -215,6 +218,13 @@ static int fault_with(char **command)
 	}
 	if (check(&opts, command, &err) < 0)
 		return command_fail(&err);
+	if (nth > 1 && is_gate(command)) {
+		err_set(&err, ERR_USAGE, "--nth is for a command on the working tree");
+		err_hint(&err,
+			 "leave out --base, --candidate, --repairs, --lifecycle and "
+			 "--packet");
+		return command_fail(&err);
+	}
 	interrupt_catch();
 	fill_gate(&opts, command);
 	return is_gate(command) ? fault_on_revisions() : fault_here(command);

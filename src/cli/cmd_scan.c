@@ -19,8 +19,8 @@ static const struct option_row rows[] = {
 	 &diff, 0, 0},
 	{"explain", "ID", "what a rule is about; all: the list", OPTION_TEXT, &explain, 0,
 	 0},
-	{"notes", NULL, "show notes, too: in tests, in main(), in doubt", OPTION_FLAG, &notes, 0,
-	 0},
+	{"notes", NULL, "show notes, too: in tests, in main(), in doubt", OPTION_FLAG,
+	 &notes, 0, 0},
 	{"jobs", "N", "threads (one per processor)", OPTION_NUMBER, &jobs, 1, 16},
 	{0},
 };

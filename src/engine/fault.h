@@ -53,6 +53,9 @@ struct fault_opts {
 	uint64_t key;	    /* only this point; 0: all */
 	int errnum;	    /* 0: the first of each call */
 	bool no_fork;	    /* each point by a run of its own */
+	/* The time that each point is reached at which it fails, in runs of their own;
+	 * points that are reached less often are left out. 0: the first */
+	unsigned nth;
 	/* Only points of the places (fault_place_sign()) of its findings, settled or not;
 	 * with none of those the command runs without a fault alone. NULL: all */
 	const struct fault_report *only;

@@ -101,6 +101,7 @@ void fault_choose(struct explore *x)
 		.call = x->opts->call,
 		.path = x->opts->path,
 		.key = x->opts->key,
+		.least = x->opts->nth,
 		.inside = x->opts->inside,
 	};
 

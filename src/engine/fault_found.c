@@ -57,6 +57,8 @@ static char *replay_of(const struct explore *x, uint64_t key)
 		strv_add(&v, "--check");
 		strv_add(&v, o->check);
 	}
+	if (o->nth > 1)
+		strv_addf(&v, "--nth=%u", o->nth);
 	strv_add(&v, "--replay");
 	strv_addf(&v, "%016" PRIx64, key);
 	if (!o->lifecycle) {

@@ -118,8 +118,8 @@ void faults_add_key(const struct contract *c, const struct fault_opts *o,
 		    struct sha256 *h)
 {
 	struct contract same = *c; /* shallow: for its digest alone */
-	CLEANUP_FREE char *numbers =
-		xasprintf("%" PRIx32 " %d %d", o->classes, o->forever, o->errnum);
+	CLEANUP_FREE char *numbers = xasprintf("%" PRIx32 " %d %d %u", o->classes,
+					       o->forever, o->errnum, o->nth);
 
 	same.base = NULL;
 	same.faults.points = 0;

@@ -267,7 +267,7 @@ static int next_run(void *ctx, struct run_spec *spec, struct err *err)
 		.classes = x->opts->classes,
 		.call = x->opts->call ? p->call : UINT32_MAX,
 		.key = p->key,
-		.occurrence = 1,
+		.occurrence = x->opts->nth ? x->opts->nth : 1,
 		.errnum = x->opts->errnum,
 	};
 	progress_tell(x->opts->progress, "fault", "points", NULL, x->begun, x->plan.n);
@@ -390,7 +390,9 @@ static int explore_forked(struct explore *x, struct err *err)
 	};
 	CLEANUP(fault_forked) struct fault_forked forked = {0};
 
-	if (x->opts->key || x->opts->no_fork || x->opts->check || all_known(x))
+	/* In the run that forks the first time decides. */
+	if (x->opts->key || x->opts->no_fork || x->opts->nth > 1 || x->opts->check ||
+	    all_known(x))
 		return 0;
 	progress_tell(x->opts->progress, "fault", "points, in forks", NULL, 0, 0);
 	if (fault_fork_explore(&x->session, &fork, &forked, err) < 0)

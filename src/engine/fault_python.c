@@ -372,6 +372,9 @@ static int explore_python(const struct fault_opts *opts, char *const *argv,
 	if (opts->path)
 		return err_set(err, ERR_USAGE,
 			       "--path: calls of Python have none; see --call, --caller");
+	if (opts->nth > 1)
+		return err_set(err, ERR_USAGE,
+			       "--nth: a call of Python fails the first time alone");
 	rc = run_all(&s, err);
 	sites_close(&s);
 	return rc;

@@ -23,7 +23,7 @@ static bool is_inside(const struct fault_record *r, const struct fault_point *p,
 
 static bool is_chosen(const struct fault_point *p, const struct fault_choice *c)
 {
-	return (!c->key || c->key == p->key) &&
+	return (!c->key || c->key == p->key) && p->count >= c->least &&
 	       (!c->call || fault_call_is(&fault_calls[p->call], c->call)) &&
 	       (!c->path || !fnmatch(c->path, p->argument, 0));
 }

@@ -12,6 +12,7 @@ struct fault_choice {
 	const char *path;    /* a glob for what the calls work on; NULL: all */
 	uint64_t key;	     /* only this one; 0: all */
 	size_t most;	     /* 0: all */
+	uint64_t least;	     /* only what is reached as often */
 	bool inside;	     /* none, when none is below the project */
 };
 

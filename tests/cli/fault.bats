@@ -84,6 +84,47 @@ CASES
   [ "$(jq -c '[.explored, .chosen]' <<<"$output")" = "[1,5]" ]
 }
 
+@test "fault: not the first time that a point is reached, but a later one" {
+  make_repo
+  cat >nth.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+
+static char *take(void)
+{
+	return malloc(77);
+}
+
+int main(void)
+{
+	char *kept[3] = {NULL};
+
+	for (int i = 0; i < 3; i++) {
+		kept[i] = take();
+		if (!kept[i]) {
+			fputs("out of memory\n", stderr);
+			if (i == 2) /* what came before is lost the third time alone */
+				kept[0] = NULL;
+			break;
+		}
+	}
+	for (int i = 0; i < 3; i++)
+		free(kept[i]);
+	return 0;
+}
+C
+  ${CC:-gcc} -g -O1 -o t nth.c
+  fault 0 --classes memory -- ./t
+  fault 0 --classes memory --nth 2 -- ./t
+  fault 20 --classes memory --nth 3 -- ./t
+  [ "$(defects)" = "leak malloc" ]
+  replay=$(jq -r '.findings[0].replay' <<<"$output")
+  [[ "$replay" == "exitpath fault --nth=3 --replay "* ]]
+  run --separate-stderr sh -c "\"$(dirname "$EXITPATH_BIN")\"/$replay"
+  ended 20 'leak: malloc'
+  fault 2 --nth 3 --base HEAD -- ./t
+}
+
 @test "fault: a check that fails behind the run" {
   program swallowed
   fault 20 --check 'test -s saved.txt || { echo "lost: $EXITPATH_STATUS"; false; }' --call fwrite -- ./t
