@@ -37,6 +37,7 @@ struct mutate_c {
 	size_t nfiles, files_cap;
 	uint32_t n;    /* mutants of all files */
 	uint8_t *used; /* of each: it is in the build */
+	bool loud;     /* warnings of what is rewritten cannot be kept quiet */
 };
 
 /* mutate_c.c */

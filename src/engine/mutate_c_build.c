@@ -27,7 +27,7 @@ static int write_files(struct mutate_c *m, struct err *err)
 		free(f->places);
 		f->places = xcalloc(f->mutants.n + 1, sizeof(*f->places));
 		probes_c_mutants(m->map, m->n, (uint32_t)sizeof(struct mutants_map),
-				 f->path, &text);
+				 f->path, !m->loud, &text);
 		f->head = text.len;
 		mutants_c_rewrite(&f->tree, &f->mutants, m->used + f->first, f->first,
 				  &text, f->places);
@@ -211,7 +211,10 @@ int mutate_c_build(struct mutate_c *m, struct err *err)
 	while (m->report->builds < MOST_BUILDS) {
 		if (build(m, &built, &said, err) < 0)
 			return -1;
-		if (!built && !blame_all(m, &said, states))
+		if (!built && !m->loud &&
+		    strstr(buf_str(&said), "style of line directive"))
+			m->loud = true;
+		else if (!built && !blame_all(m, &said, states))
 			return no_build(m, &said, err);
 		if (!built)
 			continue;

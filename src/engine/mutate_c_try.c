@@ -57,7 +57,7 @@ static void prepare(struct mutate_c *m, struct mutants_map *map, enum mutants_mo
 	map->mode = mode;
 	map->root = 0;
 	map->jobs = m->opts->jobs;
-	map->limit_ms = 20 + (uint32_t)(m->report->test_us / 100);
+	map->limit_ms = 20 + (uint32_t)(m->report->test_us / 1000 * 3);
 	for (uint32_t i = 0; i < m->n; i++) {
 		mutants_wanted(map)[i] = m->used[i];
 		mutants_reached(map)[i] = 0;
@@ -93,7 +93,7 @@ static int try_all(struct mutate_c *m, struct mutants_map *map, struct err *err)
 static int try_alone(struct mutate_c *m, struct mutants_map *map, uint32_t id,
 		     enum mutant_verdict *ret, struct err *err)
 {
-	uint64_t once = m->report->test_us / 1000, limit_ms = 100 + 10 * once;
+	uint64_t once = m->report->test_us / 1000, limit_ms = 100 + 8 * once;
 	struct run_result run = {0};
 
 	map->mode = MUTANTS_ONE;

@@ -54,9 +54,10 @@ void mutants_c_rewrite(const struct source_tree *t, const struct mutants *m,
 /*
  * What a file begins with, so that it can stand alone: it maps `path`, which has the
  * layout of abi/mutants.h for n mutants. name: what the compiler calls the file from here
- * on; its warnings are the rewriter's fault, and kept quiet.
+ * on. quiet: its warnings are the rewriter's fault, and not shown; the way to say so is
+ * an extension that -pedantic-errors refuses.
  */
 void probes_c_mutants(const char *path, uint32_t n, uint32_t wanted_at, const char *name,
-		      struct buf *out);
+		      bool quiet, struct buf *out);
 
 #endif

@@ -83,14 +83,14 @@ static const char mutants_code[] =
 	"\treturn __builtin_expect(ep_state_[n], 0) ? ep_reach_(n) : 0;\n}\n#endif\n";
 
 void probes_c_mutants(const char *path, uint32_t n, uint32_t wanted_at, const char *name,
-		      struct buf *out)
+		      bool quiet, struct buf *out)
 {
 	add_map(path, out);
 	buf_addf(out, "#define EP_N_ %uu\n#define EP_WANTED_ %uu\n#define EP_SIZE_ %uu\n",
 		 n, wanted_at, wanted_at + 2 * n);
 	buf_adds(out, mutants_code);
 	/* The 3: as in a header of the system. */
-	buf_adds(out, "# 1 ");
+	buf_adds(out, quiet ? "# 1 " : "#line 1 ");
 	probes_c_quote(name, out);
-	buf_adds(out, " 3\n");
+	buf_adds(out, quiet ? " 3\n" : "\n");
 }
