@@ -1,5 +1,6 @@
 """What a call is, by what is called: can it fail, how, and must its failure be reported."""
 import builtins
+import contextlib
 import errno
 import io
 import os
@@ -35,6 +36,10 @@ RELEASING = frozenset("close aclose release rollback shutdown disconnect dispose
                       "abort invalidate __exit__ __aexit__ exit unregister join".split())
 AFTER = RELEASING | _REPORTED | frozenset(STATEMENTS)
 _AFTER_TOO = ("commit",)  # before the call, and after its effect
+# What `with` commits at its end: connections of these modules, and transactions of any.
+_COMMITTING = ("sqlite3", "psycopg", "psycopg2")
+_TRANSACTION = "Transaction"
+_COMMITTING_FUNCTIONS = ("begin", "begin_nested", "transaction", "psycopg_pool.connection")
 
 _BUILTIN_TYPES = (str, bytes, bytearray, int, float, complex, bool, list, dict, set, frozenset,
                   tuple, range, slice, memoryview, type(None), types.MappingProxyType,
@@ -145,6 +150,40 @@ class Callees:
             return self._of_method(site, callee, receiver, writing)
         return self._of_function(site, callee, receiver)
 
+    def look_at_end(self, site, manager):
+        """Of what `with manager:` does at its end: a database's, and a file's that was written
+        to. None for all others, whose end cannot fail or loses nothing."""
+        end = getattr(manager, "__exit__", None) or getattr(manager, "__aexit__", None)
+        kind = type(manager)
+        if isinstance(manager, contextlib._GeneratorContextManagerBase):
+            return self._of_generator(site, manager.func)
+        if kind.__module__ == "contextlib" and kind.__name__ in ("closing", "aclosing"):
+            manager = manager.thing
+            end = getattr(manager, "close", None) or getattr(manager, "aclose", None)
+        if end is None or self._is_own(end, manager) or self._is_own(type(manager), None):
+            return None
+        found = self._of_method(site, end, manager, False)
+        if found is None or found.group not in ("db", "file"):
+            return None
+        if found.group == "file":
+            found.must = _written(manager)
+            return found if found.must else None
+        found.releasing, found.variants = True, ("after",)
+        return _with_commit(found, end.__name__ not in ("close", "aclose") and _commits(manager))
+
+    def _of_generator(self, site, func):
+        """A function of another project that @contextmanager made one: Engine.begin()."""
+        if self._is_project(func.__code__.co_filename):
+            return None
+        found = self._make(site, func.__qualname__, (func.__qualname__, func.__name__), (),
+                           "__exit__", None, module=func.__module__)
+        if found.group != "db":
+            return None
+        found.releasing, found.variants = True, ("after",)
+        name = "%s.%s" % (_root(func.__module__), func.__name__)
+        return _with_commit(found, func.__name__ in _COMMITTING_FUNCTIONS or (
+            name in _COMMITTING_FUNCTIONS))
+
     # --- the project's own -------------------------------------------------------------
 
     def _is_own(self, callee, receiver):
@@ -160,13 +199,16 @@ class Callees:
                 break
             callee = inner
         if isinstance(callee, type):
-            return self._is_project(self._file_of(callee.__module__))
+            return self._is_of_project(callee)
         if getattr(callee, "__code__", None) is None and not isinstance(
                 callee, (types.BuiltinFunctionType, types.MethodType)):
             kind = type(callee)
-            return "__call__" in kind.__dict__ and self._is_project(
-                self._file_of(kind.__module__))
+            return "__call__" in kind.__dict__ and self._is_of_project(kind)
         return False
+
+    def _is_of_project(self, kind):
+        path = self._file_of(kind.__module__)
+        return path != "" and self._is_project(path)
 
     def _file_of(self, name):
         found = self._files.get(name)
@@ -266,6 +308,21 @@ def _written(stream):
         return False
 
 
+def _with_commit(callee, commits):
+    callee.must = commits
+    if commits:
+        callee.variants = ("before", "after")
+    return callee
+
+
+def _commits(manager):
+    for kind in type(manager).__mro__:
+        if kind.__name__.endswith(_TRANSACTION) or kind.__name__.lower() == "connection" and (
+                _root(kind.__module__) in _COMMITTING):
+            return True
+    return False
+
+
 # --- how it fails ----------------------------------------------------------------------
 
 
@@ -331,7 +388,8 @@ _SQLALCHEMY = frozenset("""commit rollback flush execute executemany exec_driver
 connect begin begin_nested close aclose refresh merge get get_one all first one one_or_none
 scalar_one scalar_one_or_none fetchall fetchone fetchmany delete bulk_save_objects count exists
 bulk_insert_mappings bulk_update_mappings prepare raw_connection create_all drop_all reflect
-dispose run_sync stream stream_scalars update query_all invalidate remove connection""".split())
+dispose run_sync stream stream_scalars update query_all invalidate remove connection __exit__
+__aexit__""".split())
 
 
 def _net_error(root):

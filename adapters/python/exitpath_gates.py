@@ -1,5 +1,6 @@
 """What the code of numbered call sites calls: _c_ with what is to be called, _q_ with a
-statement, _b_ before the call and _a_ after it. One of them raises, in place of the call."""
+statement, _b_ before the call and _a_ after it, _w_ with what a block enters. One of them
+raises, in place of the call."""
 import sys
 
 from exitpath_callees import STATEMENTS, Callees, Injected, caught_by, make, writes
@@ -83,7 +84,22 @@ class Gates:
                 return None
             return value
 
-        self.a, self.b, self.c, self.q = a, b, c, q
+        def w(n, manager):
+            found = self._look_at_end(n, manager)
+            if found is None:
+                return manager
+            seen[n] = True
+            if n not in self.known:
+                self.known[n] = found
+                if self.caller and self._is_under(_getframe(1)):
+                    self.called_by.add(n)
+            hits[n] = hits.get(n, 0) + 1
+            armed = self.armed
+            if self.spied == n or (armed is not None and armed.number == n):
+                return _Block(self, n, manager, found)
+            return manager
+
+        self.a, self.b, self.c, self.q, self.w = a, b, c, q, w
 
     def clear(self):
         """Another test, or another phase of it, begins."""
@@ -95,6 +111,28 @@ class Gates:
             return self._callees.look(self._sites.all[n], f)
         except Exception:  # an object of the project that does not like to be asked
             return None
+
+    def _look_at_end(self, n, manager):
+        try:
+            return self._callees.look_at_end(self._sites.all[n], manager)
+        except Exception:
+            return None
+
+    def leave(self, n, callee, frame, variant):
+        """The block ended well. An exception that __exit__ is to see, or None; raises with
+        variant "after"."""
+        if self.spied == n:
+            if variant == "after":
+                self.on_fire(frame, None)
+            return None
+        armed = self.armed
+        if armed is None or armed.number != n or armed.variant != variant:
+            return None
+        armed.callee = callee
+        if variant == "after":
+            self._fire(frame)
+            return None
+        return self._error(frame)
 
     def _is_under(self, frame):
         for _ in range(_FRAMES):
@@ -110,10 +148,16 @@ class Gates:
         return self._sites.all[n].text.rpartition(".")[2] in STATEMENTS
 
     def _fire(self, frame):
+        error = self._error(frame)
+        if error is not None:
+            raise error
+
+    def _error(self, frame):
+        """What is to be raised now, if anything is."""
         armed = self.armed
         if (armed.fired and not armed.forever) or (
                 armed.phase is not None and self.phase != armed.phase):
-            return
+            return None
         callee, armed.callee = armed.callee, None
         error = callee.error() if callee.error else make(self._caught(frame) or Injected)
         armed.fired += 1
@@ -122,7 +166,7 @@ class Gates:
             armed.error = type(error).__name__
             armed.stack, armed.names = self._stack(frame)
         self.on_fire(frame, error)
-        raise error
+        return error
 
     def _caught(self, frame):
         """What the nearest of the project's callers catches."""
@@ -146,6 +190,46 @@ class Gates:
                 names.append(code.co_name)
             frame = frame.f_back
         return tuple(stack), tuple(names)
+
+
+class _Block:
+    """Stands for the manager of the block whose end fails. Where nothing was to be saved, the
+    manager is told of an error: it rolls back, and lets go."""
+
+    def __init__(self, gates, number, manager, callee):
+        self._gates, self._number = gates, number
+        self._manager, self._callee = manager, callee
+
+    def _leave(self, frame, variant):
+        return self._gates.leave(self._number, self._callee, frame, variant)
+
+    def __enter__(self):
+        return self._manager.__enter__()
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            return self._manager.__exit__(kind, error, trace)
+        wrong = self._leave(_getframe(1), "before")
+        if wrong is not None:
+            self._manager.__exit__(type(wrong), wrong, None)
+            raise wrong
+        value = self._manager.__exit__(None, None, None)
+        self._leave(_getframe(1), "after")
+        return value
+
+    async def __aenter__(self):
+        return await self._manager.__aenter__()
+
+    async def __aexit__(self, kind, error, trace):
+        if kind is not None:
+            return await self._manager.__aexit__(kind, error, trace)
+        wrong = self._leave(_getframe(1), "before")
+        if wrong is not None:
+            await self._manager.__aexit__(type(wrong), wrong, None)
+            raise wrong
+        value = await self._manager.__aexit__(None, None, None)
+        self._leave(_getframe(1), "after")
+        return value
 
 
 _NUMBERED = []

@@ -3,7 +3,8 @@
 `f(a)` becomes `_exitpath_c_(n, f)(a, **_exitpath_b_(n))`: the call stays where it is, so that
 frames, locals, super() and tracebacks are as ever, and what is raised instead of the call is
 raised when the arguments have been evaluated. Calls after whose effect a failure is tried are
-wrapped once more, `_exitpath_a_(n, …)`.
+wrapped once more, `_exitpath_a_(n, …)`. `with m:` becomes `with _exitpath_w_(n, m):`, which
+fails at the end of the block.
 
 The source is transformed as it is loaded and never written: no .pyc is read or made. What
 other loaders load (pytest rewrites assertions of tests and conftest.py) is left alone, as is
@@ -156,7 +157,7 @@ class Sites:
 
     def install(self, gates):
         """gates: of exitpath_gates, whose functions the code calls."""
-        for name in ("_exitpath_a_", "_exitpath_b_", "_exitpath_c_", "_exitpath_q_"):
+        for name in ("_exitpath_a_", "_exitpath_b_", "_exitpath_c_", "_exitpath_q_", "_exitpath_w_"):
             setattr(builtins, name, getattr(gates, name[10]))
         kind = importlib.machinery.SourceFileLoader
         plain = kind.get_code
@@ -267,7 +268,18 @@ class _Transform(ast.NodeTransformer):
                 types = [t for a in call.args for t in _types(a)]
                 first, last = node.body[0].lineno, node.body[-1].end_lineno
                 self._tries.append((first, last, [Handler(0, 0, types, False)]))
-        return self.generic_visit(node)
+        texts = [_unparse(item.context_expr) for item in node.items]
+        self.generic_visit(node)
+        for item, text in zip(node.items, texts):
+            item.context_expr = self._leave(text, item.context_expr)
+        return node
+
+    def _leave(self, text, node):
+        """What the block does at its end is a site, too."""
+        if not self._inside:
+            return node
+        site = self._add(text + ".__exit__", node, False)
+        return self._gate("w", node, site, node)
 
     visit_With = visit_AsyncWith = _with
 
@@ -291,10 +303,7 @@ class _Transform(ast.NodeTransformer):
                 isinstance(func, ast.Attribute) and name in QUIET_NAMES) or (
                 _is_logging(func) or _writes_nothing(name, node)):
             return None, self.generic_visit(node)
-        text = _unparse(func)
-        function = ".".join(self._names) or "<module>"
-        nth = self._counts[function, text] = self._counts.get((function, text), 0) + 1
-        site = self._sites.add(self._file, function, text, nth, node.lineno, name in AFTER)
+        site = self._add(_unparse(func), node, name in AFTER)
         self.generic_visit(node)
         args = list(node.args)
         if name in STATEMENTS and args and not isinstance(args[0], ast.Starred):
@@ -303,6 +312,11 @@ class _Transform(ast.NodeTransformer):
         call = ast.Call(func=self._gate("c", node, site, node.func), args=args,
                         keywords=node.keywords + [guard])
         return site, ast.copy_location(call, node)
+
+    def _add(self, text, node, after):
+        function = ".".join(self._names) or "<module>"
+        nth = self._counts[function, text] = self._counts.get((function, text), 0) + 1
+        return self._sites.add(self._file, function, text, nth, node.lineno, after)
 
     def _after(self, site, node):
         if site is None or not self._sites.all[site].after:

@@ -293,6 +293,7 @@ def test_two():
 PY
   fault 20 -- $pytest
   is_found <<'EOT'
+file TextIOWrapper.__exit__ save
 file TextIOWrapper.write save
 file os.replace save
 held Step.it run
@@ -678,8 +679,86 @@ PY
   is_found <<'EOT'
 held Step.go leak
 held os.close Conn.aclose
+swallowed TextIOWrapper.__exit__ forgotten.job
 swallowed TextIOWrapper.close swallow.job
 swallowed TextIOWrapper.write forgotten.job
 swallowed TextIOWrapper.write swallow.job
 EOT
+}
+
+@test "fault python: what a with statement does at its end" {
+  cat >ends.py <<'PY'
+import contextlib
+import sqlite3
+
+def leaks(path):
+    c = sqlite3.connect(path)
+    with c:
+        c.execute("CREATE TABLE t (a)")
+    c.close()
+
+def closes(path):
+    with contextlib.closing(sqlite3.connect(path)) as c:
+        with c:
+            c.execute("CREATE TABLE t (a)")
+
+def swallows(path):
+    with contextlib.closing(sqlite3.connect(path)) as c:
+        try:
+            with c:
+                c.execute("CREATE TABLE t (a)")
+        except sqlite3.Error:
+            pass
+
+def truncated(path):
+    try:
+        with open(path, "w") as f:
+            f.write("text")
+    except OSError:
+        return
+
+def reads(path):
+    g = open(path)
+    with open(path) as f:
+        len(f.name)
+    g.close()
+
+@contextlib.contextmanager
+def own(path):
+    with open(path, "w") as f:
+        yield f
+
+def by_own(path):
+    with own(path) as f, contextlib.suppress(KeyError):
+        f.write("text")
+
+class Row:
+    async def __aenter__(self):
+        return self
+    async def __aexit__(self, *error):
+        return None
+
+async def later():
+    async with Row() as r:
+        return r
+PY
+  cat >test_ends.py <<'PY'
+import asyncio, pytest, ends
+@pytest.mark.parametrize("name", "leaks closes swallows truncated by_own".split())
+def test(name, tmp_path): getattr(ends, name)(tmp_path / "x")
+def test_reads(): ends.reads(__file__)
+def test_later(): asyncio.run(ends.later())
+PY
+  fault 20 -- $pytest
+  is_found <<'EOT'
+held Connection.__exit__ leaks
+held Connection.execute leaks
+held open reads
+swallowed Connection.__exit__ swallows
+swallowed TextIOWrapper.__exit__ truncated
+swallowed TextIOWrapper.write truncated
+EOT
+  [ "$(jq '.missed == 0 and .unconfirmed == 0' <<<"$output")" = true ]
+  fault 20 --call Connection.__exit__ --classes db -- $pytest
+  [ "$(jq -c '[.explored, (.findings | length)]' <<<"$output")" = '[6,2]' ]
 }
