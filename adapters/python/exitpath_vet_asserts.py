@@ -5,6 +5,7 @@ count; with one, chosen before the run begins, an assertion is turned round ("ne
 value is another ("perturb"), or it is left out ("delete"). So one compiled module serves all of them.
 """
 import ast
+import importlib.machinery
 import re
 
 NAME = "__exitpath_watch__"
@@ -43,14 +44,16 @@ def always_fails(stmt):
 
 
 class Rewriter(ast.NodeTransformer):
-    def __init__(self, source):
-        self.source = source
-        self.found = []  # of each: line, text, kind, perturb: can its expectation be changed, constant
+    def __init__(self, source, found):
+        self.lines = source.split("\n")
+        self.found = found  # of each: line, text, perturb: can its expectation be changed, constant: why it says nothing
         self.function = [""]
 
     def new(self, node, text=None):
-        text = ast.get_source_segment(self.source, text or node) or ""
-        self.found.append({"line": node.lineno, "text": text.split("\n")[0][:120], "perturb": False, "constant": None,
+        part = text or node
+        line = self.lines[part.lineno - 1].encode()  # ast.get_source_segment() splits all of it each time
+        line = line[part.col_offset:part.end_col_offset if part.end_lineno == part.lineno else None]
+        self.found.append({"line": node.lineno, "text": line.decode("utf-8", "replace")[:120], "perturb": False, "constant": None,
                            "in": self.function[-1]})
         return len(self.found) - 1
 
@@ -159,12 +162,50 @@ class Rewriter(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = function_
 
 
-def rewrite(tree, source):
-    """Changes the tree; returns what was found."""
-    rewriter = Rewriter(source)
+def rewrite(tree, source, found=None):
+    """Changes the tree; returns what was found, behind what is in found."""
+    rewriter = Rewriter(source, [] if found is None else found)
     rewriter.visit(tree)
     ast.fix_missing_locations(tree)
     return rewriter.found
+
+
+class Helpers:
+    """Finds modules that help the project's tests: their assertions count, too."""
+
+    def __init__(self, root, path, watch):
+        self.root, self.path, self.watch = root + "/", path, watch
+
+    def find_spec(self, name, path=None, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or not spec.has_location or not self.helps(spec.origin):
+            return None
+        spec.loader = HelperLoader(name, spec.origin)
+        spec.loader.watch = self.watch
+        return spec
+
+    def helps(self, path):
+        if not path.startswith(self.root) or not path.endswith(".py") or path == self.path or "/site-packages/" in path:
+            return False
+        parts = path[len(self.root):].split("/")
+        return bool({"test", "tests", "testing"} & set(parts[:-1])) or parts[-1].startswith(("test_", "conftest.")) or \
+            parts[-1] in ("helpers.py", "utils.py", "common.py") and path.rpartition("/")[0] == self.path.rpartition("/")[0]
+
+
+class HelperLoader(importlib.machinery.SourceFileLoader):
+    def get_code(self, name):
+        source = self.get_data(self.path).decode("utf-8", "replace")
+        try:
+            tree = ast.parse(source, self.path)
+        except SyntaxError:
+            return super().get_code(name)
+        rewrite(tree, source, self.watch.found)
+        self.watch.counts += [0] * (len(self.watch.found) - len(self.watch.counts))
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module):
+        module.__dict__[NAME] = self.watch
+        super().exec_module(module)
 
 
 def called(node):
@@ -267,8 +308,8 @@ def another_of_kind(value, kind):
 class Watch:
     """What the rewritten test calls."""
 
-    def __init__(self, count):
-        self.counts = [0] * count
+    def __init__(self, found):
+        self.found, self.counts = found, [0] * len(found)
         self.mode, self.at = None, -1  # of one run; at -1: all
 
     def choose(self, mode, at):

@@ -85,14 +85,26 @@ def is_case(node):
 
 
 def tests_of(tree):
-    """What is a test by its name, in order; "" when the module itself is all there is."""
+    """What is a test by its name, in order; none when the module itself is all there is."""
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     found = []
     for node in tree.body:
         if is_test(node):
             found.append(node.name)
         elif isinstance(node, ast.ClassDef) and (is_case(node) or node.name.startswith("Test")):
-            found += [f"{node.name}::{part.name}" for part in node.body if is_test(part)]
+            found += [f"{node.name}::{name}" for name in methods_of(node, classes, set())]
     return list(dict.fromkeys(found))
+
+
+def methods_of(node, classes, seen):
+    """Its own tests and those of its bases in the same file."""
+    seen.add(node.name)
+    found = [part.name for part in node.body if is_test(part)]
+    for base in node.bases:
+        other = classes.get(asserts.last_name(base))
+        if other is not None and other.name not in seen:
+            found += methods_of(other, classes, seen)
+    return found
 
 
 def wants_arguments(function, method):
@@ -185,19 +197,23 @@ class Plain:
 
     def child(self, only, first):
         """Executes the tests in first, then only; returns how that ended."""
+        for test in first:
+            self.one(self.load(), test)
+        try:
+            module = self.load()
+        except BaseException as error:
+            script = not only and not isinstance(error, ImportError)
+            return error, "test" if script else "import"
+        return self.one(module, only), "test"
+
+    def load(self):
         name = os.path.basename(self.job.path)[:-3]
         module = types.ModuleType(name)
         module.__file__ = self.job.path
         module.__dict__[asserts.NAME] = self.job.watch
         sys.modules[name] = module
-        try:
-            exec(self.job.code, module.__dict__)
-        except BaseException as error:
-            script = not only and not isinstance(error, ImportError)
-            return error, "test" if script else "import"
-        for test in first:
-            self.one(module, test)
-        return self.one(module, only), "test"
+        exec(self.job.code, module.__dict__)
+        return module
 
     def one(self, module, test):
         first, _, second = test.partition("::")
@@ -256,6 +272,8 @@ class Job:
             self.seen["syntax"] = {"line": getattr(error, "lineno", None), "text": error_text(error)}
             return False
         self.tests = tests_of(self.tree)
+        self.pytest = needs_pytest(self.tree) or has_conftest(self.path, self.config["root"])
+        self.seen["pytest"] = self.pytest
         if self.only is None:
             if len(self.tests) > 1:
                 self.seen["tests"] = self.tests
@@ -265,12 +283,11 @@ class Job:
         self.seen["shape"] = shape_of(self.tree, self.only)
         if len(self.tests) > 1 and self.what == "judge":
             self.seen["alone"] = alone(self.tree, self.source, self.only)
-        self.pytest = needs_pytest(self.tree) or has_conftest(self.path, self.config["root"])
         self.imports = [alias.name for node in self.tree.body if isinstance(node, ast.Import) for alias in node.names] + \
             [node.module for node in self.tree.body if isinstance(node, ast.ImportFrom) and not node.level]
         self.named = asserts.named(self.tree, self.only)
         self.found = asserts.rewrite(self.tree, self.source)
-        self.watch = asserts.Watch(len(self.found))
+        self.watch = asserts.Watch(self.found)
         self.code = compile(self.tree, self.path, "exec", dont_inherit=True)
         linecache.cache[self.path] = (len(self.source), None, self.source.splitlines(True), self.path)
         return True
@@ -287,6 +304,7 @@ class Job:
             self.target.install()
         for name in self.config["modules"]:
             __import__(name)
+        sys.meta_path.insert(0, asserts.Helpers(self.config["root"], self.path, self.watch))
         for name in self.imports:
             try:
                 __import__(name)
@@ -338,7 +356,7 @@ class Job:
         seen = self.seen
         self.say(stage="run")
         seen["run"] = run = self.execute(runner, ledger=True)
-        counts = run.get("counts", [0] * len(self.found))
+        counts = run.get("counts") or [0] * len(self.found)
         seen["asserts"] = [{**found, "executed": count} for found, count in zip(self.found, counts)]
         if run["end"] != "passed" or not any(counts) or run["ms_test"] > self.config["time_ms"]:
             return

@@ -1,4 +1,5 @@
 """The tests of one file as pytest runs them: collected once, executed in forks."""
+import gc
 import importlib.machinery
 import os
 import sys
@@ -62,6 +63,7 @@ class Pytest:
             self.body = body
             return True
         self.items = session.items
+        gc.freeze()
         try:
             body(self)
         except BaseException as error:
@@ -75,49 +77,46 @@ class Pytest:
 
     def child(self, only, first):
         for test in first:
-            self.one(self.of(test), last=False)
+            items = self.of(test)
+            # Parameters may be objects that can be used once.
+            if not any(hasattr(item, "callspec") for item in items):
+                self.one(items, last=False)
         items = self.of(only)
         if not items:
             return LookupError("pytest does not collect it"), "import"
         return self.one(items, last=True), "test"
 
     def one(self, items, last):
-        from _pytest.runner import call_and_report
-        from _pytest.outcomes import Skipped
         error = None
         for number, item in enumerate(items):
             # Of a test that comes again all is taken down but its module.
             following = items[number + 1] if number + 1 < len(items) else (None if last else item.parent)
-            error = error or run_item(item, following, call_and_report, Skipped)
+            error = error or run_item(item, following)
         return error
 
 
-def run_item(item, following, call_and_report, skipped):
-    """The first exception of the phases of an item."""
-    seen = []
+def run_item(item, following):
+    """The first exception of the phases of an item. No reports are made: they cost more than the test."""
+    if hasattr(item, "_request") and not item._request:
+        item._initrequest()
+    error = phase(item, "setup")
+    if error is None:
+        error = phase(item, "call")
+    after = phase(item, "teardown", nextitem=following)
+    if hasattr(item, "_request"):
+        item._request = False
+        item.funcargs = None
+    error = error or after
+    if item.get_closest_marker("xfail"):
+        from _pytest.outcomes import Skipped
+        return Skipped("it is expected to fail")
+    return error
 
-    class Note:
-        @staticmethod
-        def pytest_exception_interact(node, call, report):
-            seen.append(call.excinfo.value)
 
-    manager = item.config.pluginmanager
-    manager.register(Note, "exitpath-vet-note")
-    try:
-        if hasattr(item, "_request") and not item._request:
-            item._initrequest()
-        reports = [call_and_report(item, "setup", log=True)]
-        if reports[0].passed:
-            reports.append(call_and_report(item, "call", log=True))
-        reports.append(call_and_report(item, "teardown", log=True, nextitem=following))
-        if hasattr(item, "_request"):
-            item._request = False
-            item.funcargs = None
-    finally:
-        manager.unregister(Note)
-    for report in reports:
-        if report.failed:
-            return seen[0] if seen else AssertionError(str(report.longrepr).strip().split("\n")[-1])
-        if report.skipped:
-            return skipped(str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr))
-    return None
+def phase(item, when, **more):
+    from _pytest.runner import CallInfo
+    call = CallInfo.from_call(lambda: getattr(item.ihook, f"pytest_runtest_{when}")(item=item, **more), when=when)
+    of_unittest = item.__dict__.pop("_excinfo", None)
+    if of_unittest:
+        return of_unittest[0].value
+    return call.excinfo.value if call.excinfo else None

@@ -28,6 +28,7 @@ struct item {
 	char *only;   /* the test of the file; NULL: not known yet */
 	char *seen;   /* path of the file, as runs see it */
 	char *bad;    /* why it is no test */
+	bool pytest;  /* it runs it, as far as is known */
 	unsigned out; /* asked, not answered */
 	bool asked_all;
 	struct vet_sights sights;
@@ -117,8 +118,7 @@ static int ask(struct stream *s, struct item *i, enum ask what, struct err *err)
 	env_set(&env, "PYTHONDONTWRITEBYTECODE", "1");
 	/* adapters/warm/python.py: which of two interpreters; a wrong guess costs time.
 	 */
-	warm = path_join(place->code,
-			 strstr(i->test.source, "pytest") ? "warm.pytest" : "warm");
+	warm = path_join(place->code, i->pytest ? "warm.pytest" : "warm");
 	env_set(&env, "EXITPATH_WARM", warm);
 	i->out++;
 	sight_of(i, what)->asked = true;
@@ -178,6 +178,7 @@ static int next_test(struct stream *s, struct err *err)
 	if (kind == VET_NEXT_BAD)
 		return 1;
 	i->seen = path_of(s, &t);
+	i->pytest = strstr(t.source, "pytest") || strstr(t.source, "\nfrom .");
 	return ask(s, i, ASK_JUDGE, err) < 0 ? -1 : 1;
 }
 
@@ -205,6 +206,7 @@ static int expand(struct stream *s, struct item *i, struct err *err)
 		part->test.path = xstrdup(i->test.path);
 		part->test.source = xstrdup(i->test.source);
 		part->seen = xstrdup(i->seen);
+		part->pytest = json_get_bool(i->sights.judge.seen, "pytest", i->pytest);
 		if (ask(s, part, ASK_JUDGE, err) < 0)
 			return -1;
 	}
@@ -222,6 +224,7 @@ static int advance(struct stream *s, struct item *i, struct err *err)
 	if (i->asked_all)
 		return 0;
 	i->asked_all = true;
+	i->pytest = json_get_bool(i->sights.judge.seen, "pytest", i->pytest);
 	if (!vet_promising(&i->sights.judge, &s->opts->settings))
 		return 0;
 	if (!i->only)
