@@ -11,8 +11,8 @@ import re
 NAME = "__exitpath_watch__"
 CALLED = re.compile(r"_?assert", re.I)
 EQUAL = re.compile(r"_?assert_?(_?(equals?|(count|list|dict|set|tuple|sequence|multi_?line|almost|array|frame|series|"
-                   r"array_almost)_?equal|allclose|is|items_?equal|regex|greater|less|greater_?equal|less_?equal))_?$", re.I)
-FIRST = re.compile(r"assert_?(in|raises|raises_?regex|warns|isinstance|is_?instance)$|assert_(called_with|called_once_with|"
+                   r"array_almost)_?equal|allclose|is|is_?instance|items_?equal|regex|greater|less|greater_?equal|less_?equal))_?$", re.I)
+FIRST = re.compile(r"assert_?(in|raises|raises_?regex|warns)$|assert_(called_with|called_once_with|"
                    r"any_call|has_calls|awaited_with|awaited_once_with|any_await)$", re.I)
 TRUTH = re.compile(r"assert_?(true|_)?_?$", re.I)
 CONTEXTS = re.compile(r"(raises|warns|deprecated_call|assert_?(Raises|Warns|Logs|NoLogs|RaisesRegexp?|WarnsRegex))$", re.I)
@@ -61,9 +61,9 @@ class Rewriter(ast.NodeTransformer):
         watch = ast.Attribute(ast.Name(NAME, ast.Load()), what, ast.Load())
         return ast.Call(watch, [ast.Constant(k), *args], list(keywords))
 
-    def other(self, k, node):
+    def other(self, k, node, what="other"):
         self.found[k]["perturb"] = True
-        return self.call("other", k, node)
+        return self.call(what, k, node)
 
     def points(self, k, node):
         """Wraps expected values where a different one must make the whole false."""
@@ -71,7 +71,9 @@ class Rewriter(ast.NodeTransformer):
             node.values = [self.points(k, value) for value in node.values]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             op, right = node.ops[0], node.comparators[0]
-            if isinstance(op, ast.In) or isinstance(op, (ast.Eq, ast.Is)) and is_constant(node.left) > is_constant(right):
+            if isinstance(op, ast.In):
+                node.left = self.other(k, node.left, "never")
+            elif isinstance(op, (ast.Eq, ast.Is)) and is_constant(node.left) > is_constant(right):
                 node.left = self.other(k, node.left)
             elif isinstance(op, (ast.Eq, ast.Is)):
                 node.comparators = [self.other(k, right)]
@@ -121,7 +123,7 @@ class Rewriter(ast.NodeTransformer):
                 at = 0 if is_constant(args[0]) and not is_constant(args[1]) else 1
                 args[at] = self.other(k, args[at])
         elif FIRST.match(name) and args and not starred:
-            args[0] = self.other(k, args[0])
+            args[0] = self.other(k, args[0], "never" if name.lower().endswith("in") else "other")
         node.value = self.call("call", k, call.func, *args, keywords=call.keywords)
         return node
 
@@ -343,6 +345,10 @@ class Watch:
         if isinstance(value, type):
             return Unexpected if issubclass(value, BaseException) else Never
         return another(value)
+
+    def never(self, k, value):
+        """What is in no container: a value near by might be."""
+        return Never() if self.is_("perturb", k) else value
 
     def call(self, k, function, *args, **keywords):
         if self.is_("delete", k):

@@ -54,6 +54,10 @@ def variants(node):
 class Plain(ast.NodeTransformer):
     """As it was written, for people."""
 
+    def visit_IfExp(self, node):
+        ours = isinstance(node.test, ast.Call) and is_ours(node.test.func)
+        return self.visit(node.orelse) if ours else self.generic_visit(node)
+
     def visit_Call(self, node):
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(getattr(node.func, "value", None), "id", "")
