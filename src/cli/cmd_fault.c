@@ -91,7 +91,7 @@ static int check_layer(struct fault_opts *opts, char **command, struct err *err)
 	const struct fault_layer *l = layer ? fault_layer_find(layer) : NULL;
 
 	if (!layer && *command)
-		l = fault_layer_for(command);
+		l = fault_layer_for(command, opts->dir);
 	else if (!layer)
 		return 0; /* that of each lifecycle */
 	opts->layer = layer ? l : NULL;

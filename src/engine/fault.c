@@ -88,19 +88,32 @@ const struct fault_layer *fault_layer_find(const char *name)
 	return NULL;
 }
 
-const struct fault_layer *fault_layer_for(char *const *argv)
+const struct fault_layer *fault_layer_for(char *const *argv, const char *dir)
 {
 	for (size_t i = 0; fault_layers[i]; i++)
-		if (fault_layers[i]->fits && fault_layers[i]->fits(argv))
+		if (fault_layers[i]->fits && fault_layers[i]->fits(argv, dir))
 			return fault_layers[i];
 	return fault_layers[0];
+}
+
+/* Where the command runs, on the machine. */
+static char *dir_of(const struct fault_opts *opts)
+{
+	const struct fault_place *p = opts->place;
+
+	if (!p)
+		return xstrdup(opts->dir);
+	if (!path_is_below(p->cwd, p->seen))
+		return xstrdup(p->checkout);
+	return xasprintf("%s%s", p->checkout, p->cwd + strlen(p->seen));
 }
 
 int engine_fault(const struct fault_opts *opts, char *const *argv,
 		 struct fault_report *ret, struct err *err)
 {
+	CLEANUP_FREE char *dir = dir_of(opts);
 	const struct fault_layer *layer =
-		opts->layer ? opts->layer : fault_layer_for(argv);
+		opts->layer ? opts->layer : fault_layer_for(argv, dir);
 	CLEANUP(fault_report) struct fault_report report = {0};
 	uint64_t start = clock_us();
 

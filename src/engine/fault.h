@@ -74,8 +74,9 @@ struct fault_opts {
  * and runs; what it finds has the same form.
  */
 struct fault_layer {
-	const char *name;		  /* as --layer takes it */
-	bool (*fits)(char *const *argv);  /* is it meant for such commands? NULL: no */
+	const char *name; /* as --layer takes it */
+	/* Is it meant for such commands, in that directory? NULL: no. */
+	bool (*fits)(char *const *argv, const char *dir);
 	bool (*knows_call)(const char *); /* may --call NAME be its? NULL: any name */
 	/* Fills report (zeroed), but its wall_us; -1 as engine_fault(), which releases
 	 * it. */
@@ -84,8 +85,8 @@ struct fault_layer {
 };
 extern const struct fault_layer *const fault_layers[]; /* NULL at the end */
 const struct fault_layer *fault_layer_find(const char *name);
-/* That of the command's language; else the first. */
-const struct fault_layer *fault_layer_for(char *const *argv);
+/* That of the command's language; else the first. dir: where it runs, on the machine. */
+const struct fault_layer *fault_layer_for(char *const *argv, const char *dir);
 
 /* 0: a frame of it is in a changed function, 1: in a changed file, 2: no frame is. */
 enum { FAULT_FAR = 2 };

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "detect/python_command.h"
+#include "detect/python_wrapper.h"
 #include "engine/fault_explore.h"
 #include "engine/fault_python_run.h"
 #include "engine/lane.h"
@@ -380,12 +381,13 @@ static int explore_python(const struct fault_opts *opts, char *const *argv,
 	return rc;
 }
 
-static bool runs_python(char *const *argv)
+static bool runs_python(char *const *argv, const char *dir)
 {
 	CLEANUP(strv) struct strv words = {0};
 
 	strv_copy(&words, argv);
-	return python_command_use(&words) != PYTHON_NONE;
+	return python_command_use(&words) != PYTHON_NONE ||
+	       python_wrapper_runs_tests(&words, dir);
 }
 
 const struct fault_layer fault_layer_python = {

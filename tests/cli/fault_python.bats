@@ -497,6 +497,16 @@ PY
 held TextIOWrapper.read copy
 EOT
   done
+  printf 'PY = python3\n.PHONY: check\ncheck: unit\n\t@echo done\nunit:\n\t@$(PY) -m unittest -q test_copy\nnone:\n\ttrue\n' >Makefile
+  printf '#!/bin/sh\nset -e\n# the tests\npython3 -m unittest -q test_copy\n' >run-tests && chmod +x run-tests
+  for command in 'make check' 'make -C . unit' make './run-tests' 'sh -e run-tests'; do
+    fault 20 --call TextIOWrapper.read -- $command
+    is_found <<'EOT'
+held TextIOWrapper.read copy
+EOT
+  done
+  # No Python in it: calls of the C library, which TextIOWrapper.read is not.
+  fault 2 --call TextIOWrapper.read -- make none
   fault 20 -- sh -c 'cd . && PYTHONPATH=. python3 -c "import app.copy; app.copy.copy(\"app/copy.py\", \"/dev/null\")"'
   is_found <<'EOT'
 held TextIOWrapper.close copy

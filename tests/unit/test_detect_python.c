@@ -6,6 +6,7 @@
 #include "detect/detect.h"
 #include "detect/python_command.h"
 #include "detect/python_report.h"
+#include "detect/python_wrapper.h"
 #include "proc/proc.h"
 
 #include <string.h>
@@ -195,6 +196,40 @@ static void test_python_path(void **state)
 	lead_is("env", "XPYTHONPATH=src", "pytest", "/d", "XPYTHONPATH=src");
 }
 
+static const struct {
+	const char *text, *argv[4];
+	bool tests;
+} wrappers[] = {
+	{"a: b\n\ttrue\nb:\n\t@$(PY) -m pytest\n", {"make"}, true},
+	{"a: b\n\ttrue\nb:\n\t-pytest\n", {"make", "-f", "Makefile", "a"}, true},
+	{"a:\n\tpytest\nb: ; true\n", {"make", "V=1", "b"}, false},
+	{"a: | b\n\ntest b:\n\tpytest -q\n", {"/usr/bin/make", "-k", "a"}, true},
+	{"a := pytest\na:\n\t# pytest\n\tpip install pytest\n", {"make", "a"}, false},
+	{"a: a\n\tpython3 harness.py ./program\n", {"make", "a"}, false},
+	{"", {"make"}, false},
+	{"#!/usr/bin/env bash\nexec pytest \"$@\"\n", {"./Makefile"}, true},
+	{"#! /bin/sh -e\n# pytest\nexec my-pytest\n", {"./Makefile"}, false},
+	{"#!/bin/awk -f\npytest\n", {"./Makefile"}, false},
+	{"pytest\n", {"sh", "-e", "Makefile"}, true},
+	{"pytest\n", {"sh", "-ec", "Makefile"}, false},
+	{"pytest\n", {"sh"}, false},
+	{"pytest\n", {"Makefile"}, false},
+};
+
+static void test_wrappers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++) {
+		CLEANUP(strv) struct strv argv = {0};
+
+		harness_file("Makefile", wrappers[i].text);
+		for (size_t k = 0; k < 4 && wrappers[i].argv[k]; k++)
+			strv_add(&argv, wrappers[i].argv[k]);
+		assert_int_equal(python_wrapper_runs_tests(&argv, harness_tmpdir()),
+				 wrappers[i].tests);
+	}
+}
+
 /* --- real runs, without pytest ------------------------------------------------------ */
 
 static const struct {
@@ -301,6 +336,7 @@ int main(void)
 		HARNESS_TEST(test_commands),
 		HARNESS_TEST(test_isolated),
 		HARNESS_TEST(test_python_path),
+		HARNESS_TEST(test_wrappers),
 		HARNESS_TEST(test_runs),
 		HARNESS_TEST(test_lost),
 	};
