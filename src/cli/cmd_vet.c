@@ -2,10 +2,13 @@
 #include "cli/terminal.h"
 
 #include "base/mem.h"
+#include "engine/interrupt.h"
 #include "engine/vet.h"
 #include "engine/vet_store.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,7 +66,7 @@ static void print_text(const struct vet_test *t)
 /* One line a test, at once: a generator may wait for it. */
 static bool tell(void *ctx, const struct vet_test *t)
 {
-	bool *closed = ctx;
+	int *errnum = ctx;
 
 	if (common.json) {
 		CLEANUP_JSON json_t *j = vet_test_json(t);
@@ -74,8 +77,22 @@ static bool tell(void *ctx, const struct vet_test *t)
 	} else if (!common.quiet || t->verdict != VET_ACCEPTED) {
 		print_text(t);
 	}
-	*closed = ferror(stdout) || fflush(stdout) != 0;
-	return !*closed;
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	*errnum = errno ? errno : EIO;
+	return false;
+}
+
+/* Nobody has heard all verdicts: whatever they were, this is no success. */
+static int not_written(int errnum)
+{
+	struct err err = {0};
+
+	if (errnum == EPIPE)
+		return 128 + SIGPIPE;
+	err_errno(&err, ERR_ENVIRONMENT, errnum, "cannot write to standard output");
+	return command_fail(&err);
 }
 
 static int check(const struct strv *paths, struct err *err)
@@ -210,14 +227,14 @@ static int run(char **argv)
 	CLEANUP(strv) struct strv paths = {0};
 	CLEANUP(vet_report) struct vet_report report = {0};
 	CLEANUP_FREE char *dir = NULL;
-	bool closed = false;
+	int errnum = 0; /* why standard output cannot be written */
 	struct vet_opts opts = {
 		.targets = &targets,
 		.paths = &paths,
 		.in = STDIN_FILENO,
 		.limits = GENERATED_LIMITS,
 		.tell = tell,
-		.ctx = &closed,
+		.ctx = &errnum,
 	};
 	struct err err = {0};
 	char **rest;
@@ -245,9 +262,10 @@ static int run(char **argv)
 	opts.limits.memory = memory;
 	opts.limit_ms = limit_ms;
 	opts.contract = common.contract;
+	interrupt_catch();
 	if (check(&paths, &err) < 0 || engine_vet(&opts, &report, &err) < 0)
 		return command_fail(&err);
-	return closed ? command_print("") : summarize(&report);
+	return errnum ? not_written(errnum) : summarize(&report);
 }
 
 const struct command command_vet = {

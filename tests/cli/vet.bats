@@ -54,6 +54,28 @@ labels() {
   (cd tests && fails_with 60 "$EXITPATH_BIN" vet test_double.py && grep -q "^accepted  test_double.py::test_two" <<<"$output")
 }
 
+@test "vet: a signal ends it and all that it started, and keeps what was told" {
+  needs_sandbox
+  make_repo
+  printf 'def double(x):\n    return 2 * x\n' >double.py
+  mkfifo in
+  TMPDIR=$BATS_TEST_TMPDIR "$EXITPATH_BIN" vet --json --target double.py - <in >out 2>err 3>&- &
+  vet=$!
+  exec 4>in
+  echo '{"test": "one", "source": "from double import double\n\ndef test():\n    assert double(3) == 6\n"}' >&4
+  for _ in $(seq 100); do [ -s out ] && break; sleep 0.1; done
+  echo '{"test": "two", "source": "def test():\n    while True:\n        pass\n"}' >&4
+  sleep 0.3
+  kill -TERM "$vet"
+  wait "$vet" && status=0 || status=$?
+  exec 4>&-
+  cat out err
+  [ "$status" -eq 143 ]
+  grep -q "stopped by signal 15" err
+  [ "$("$EXITPATH_BIN" vet list)" = "$("$EXITPATH_BIN" vet list | grep "accepted  double.py  one$")" ]
+  [ -z "$(ls "$BATS_TEST_TMPDIR"/exitpath-*)" ]
+}
+
 @test "vet: what was not judged is no pass" {
   needs_sandbox
   make_repo
@@ -69,4 +91,9 @@ labels() {
   grep -q '"test":"line 1","verdict":"error"' <<<"$output"
   grep -q '"test":"b","verdict":"rejected"' <<<"$output"
   fails_with 50 "$EXITPATH_BIN" vet --target double.py --python /bin/false double.py
+  printf 'from double import double\n\ndef test_two():\n    assert double(3) == 6\n' >test_good.py
+  "$EXITPATH_BIN" vet --target double.py test_good.py
+  fails_with 50 sh -c '"$1" vet --target double.py test_good.py >/dev/full' sh "$EXITPATH_BIN"
+  run bash -c '"$1" vet --target double.py test_good.py test_good.py | true; exit "${PIPESTATUS[0]}"' bash "$EXITPATH_BIN"
+  [ "$status" -eq 141 ]
 }
