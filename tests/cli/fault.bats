@@ -175,6 +175,9 @@ C
   echo 123456789abcdefghijklmnop >in
   fault 0 -- sh -c 'exec ./t input <in'
   [ "$(jq '.forked > 10 and .rerun < 3' <<<"$output")" = true ]
+  # What a fork read of a pipe the program could not read again.
+  fault 0 -- sh -c 'cat in | ./t input'
+  [ "$(jq '.forked == 0 and .rerun > 10 and .missed == 0 and .unconfirmed == 0' <<<"$output")" = true ]
   fault 0 -- ./t thread socket child
   [ "$(jq '.forked > 4 and .rerun > 10' <<<"$output")" = true ]
   [[ "$(jq -r '.notes[]' <<<"$output")" == *children*sockets* ]]

@@ -257,3 +257,58 @@ PY
     --detector python,pg --warmup 1 --cycles 2 --quiet -- "$python" -m pytest -q
   ended 0
 }
+
+@test "pg: calls of Python fail on a real server: what is held, what is lost" {
+  local python
+  # Outside of the sandbox, where the server's socket is.
+  for python in ${PYTHON-} python3 /usr/bin/python3 none; do
+    ! "$python" -c 'import psycopg' 2>/dev/null || break
+  done
+  [ "$python" != none ] || skip "no psycopg"
+  make_repo
+  cat >store.py <<PY
+import psycopg
+
+URL = "$URL"
+
+
+def leaks():
+    c = psycopg.connect(URL)
+    c.execute("SELECT 1")
+    c.close()
+
+
+def closes():
+    with psycopg.connect(URL) as c:
+        c.execute("SELECT 1")
+
+
+def swallows():
+    with psycopg.connect(URL, autocommit=True) as c:
+        c.execute("CREATE TEMPORARY TABLE t (a int)")
+        try:
+            with c.transaction():
+                c.execute("INSERT INTO t VALUES (1)")
+        except psycopg.OperationalError:
+            pass
+PY
+  cat >test_store.py <<'PY'
+import unittest
+
+import store
+
+
+class Store(unittest.TestCase):
+    def test_leaks(self): store.leaks()
+    def test_closes(self): store.closes()
+    def test_swallows(self): store.swallows()
+PY
+  run --separate-stderr "$EXITPATH_BIN" fault --isolation none --quiet --json -- "$python" -m unittest -q test_store
+  ended 20
+  diff <(jq -r '.findings[] | .defect + " " + .call + " " + .stack[0].function' <<<"$output" | sort) - <<'EOT'
+held Connection.execute leaks
+swallowed Connection.execute swallows
+swallowed Connection.transaction swallows
+EOT
+  [ "$(jq '.missed == 0 and .unconfirmed == 0 and .explored == .chosen' <<<"$output")" = true ]
+}
