@@ -33,6 +33,7 @@ _TESTS = 3  # of those that reach a site
 _SLOW = 1.0  # seconds: of tests that take longer one is enough
 _FACTOR, _MORE = 10, 5.0  # of a test's time without the fault; seconds
 _EXACT = ("fd", "socket", "db_connection", "pool_slot", "session", "event_loop", "lock")
+_FAR = 2
 _PHASES = ("call", "setup", "teardown")
 _RELEASES = re.compile(r"(^|_)(a?close[ds]?|stop|shutdown|clean_?up|tear_?down|dispose|release|"
                        r"finish|finali[sz]e|exit|aexit|del|terminate|disconnect|rollback)(_|$)")
@@ -173,8 +174,11 @@ class Fault:
                         % sys.implementation.name)
             return
         points, outside = self._plan(set(passed))
-        self.report.add("plan", sites=len(self._sites.all), points=len(points),
-                        calls=self._calls, outside=outside)
+        near = sum(self._distance(p.site) < _FAR for p in points)
+        left = points[self._most or len(points):]
+        points = points[:self._most or None]
+        self.report.add("plan", sites=len(self._sites.all), points=len(points), left=len(left),
+                        near=near, calls=self._calls, outside=outside)
         for path, why in self._sites.failed:
             self.note("%s could not be given numbers and runs as it is: %s"
                       % (self.places.below(path) or path, why))
@@ -245,7 +249,7 @@ class Fault:
                 if self.only is None or point.key in self.only:
                     points.append((self._rank(site, callee, phases), point))
         points.sort(key=lambda p: p[0])
-        return [p for _, p in points[:self._most or None]], outside
+        return [p for _, p in points], outside
 
     def _is_chosen(self, site, callee):
         if self._call and self._call not in callee.names:
@@ -258,9 +262,9 @@ class Fault:
             self._places)
 
     def _distance(self, site):
-        """0: in a function that changed, 1: in a file that did, 2: in none."""
+        """0: in a function that changed, 1: in a file that did, _FAR: in none."""
         ranges = [r for r in self._changed if r[0] == site.file]
-        return 0 if any(r[1] <= site.line <= r[2] for r in ranges) else 1 if ranges else 2
+        return 0 if any(r[1] <= site.line <= r[2] for r in ranges) else 1 if ranges else _FAR
 
     def _rank(self, site, callee, phases):
         groups = ("db", "file", "net", "process", "other")

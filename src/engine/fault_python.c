@@ -16,7 +16,6 @@
 #include "engine/fault_explore.h"
 #include "engine/fault_python_run.h"
 #include "engine/lane.h"
-#include "rev/changes.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -77,14 +76,6 @@ static bool serves(struct sites *s, const struct run_result *result)
 	return false;
 }
 
-static bool is_near(const struct rev_ranges *changed, const char *file)
-{
-	for (size_t i = 0; changed && i < changed->n; i++)
-		if (!strcmp(changed->v[i].path, file))
-			return true;
-	return false;
-}
-
 static int explore(struct sites *s, struct err *err)
 {
 	CLEANUP_JSON json_t *keys = NULL;
@@ -104,11 +95,10 @@ static int explore(struct sites *s, struct err *err)
 	s->here = s->found.unsafe || s->opts->no_fork;
 	strv_copy(&s->report->notes,
 		  s->found.notes.v ? s->found.notes.v : (char *[]){NULL});
-	s->report->points = s->found.npoints + s->found.outside;
+	s->report->chosen = s->found.npoints + s->found.left;
+	s->report->points = s->report->chosen + s->found.outside;
 	s->report->calls = s->found.calls;
-	s->report->chosen = s->found.npoints;
-	for (size_t i = 0; i < s->found.npoints; i++)
-		s->report->near += is_near(s->opts->changed, s->found.points[i].file);
+	s->report->near = s->found.near;
 	return serves(s, &result);
 }
 

@@ -173,6 +173,8 @@ static bool parse_event(const json_t *j, struct site_report *r)
 		r->planned = true;
 		r->calls += positive(j, "calls");
 		r->outside += positive(j, "outside");
+		r->left += positive(j, "left");
+		r->near += positive(j, "near");
 	} else if (!strcmp(event, "point")) {
 		return parse_point(j, r);
 	} else if (!strcmp(event, "fired")) {

@@ -72,6 +72,8 @@ struct site_report {
 	bool counted;
 	uint64_t tests, skipped, calls;
 	size_t outside; /* points that no test that passes reaches */
+	size_t left;	/* … beyond the number that was asked for */
+	size_t near;	/* … in files that changed, of points and left */
 	struct strv notes;
 	struct site_point *points;
 	size_t npoints, points_cap;

@@ -772,3 +772,53 @@ EOT
   fault 20 --call Connection.__exit__ --classes db -- $pytest
   [ "$(jq -c '[.explored, (.findings | length)]' <<<"$output")" = '[6,2]' ]
 }
+
+@test "fault python: few points, changed code first, forever" {
+  cat >steps.py <<'PY'
+import sqlite3
+
+def again(c, statement):
+    for left in (1, 0):
+        try:
+            return c.execute(statement)
+        except sqlite3.OperationalError:
+            if not left:
+                raise
+
+def read(path):
+    f = open(path)
+    text = f.read()
+    f.close()
+    return text
+
+def held(path):
+    c = sqlite3.connect(path)
+    again(c, "SELECT 1")
+    c.close()
+PY
+  cat >test_steps.py <<'PY'
+import steps
+def test_read(): steps.read(__file__)
+def test_held(tmp_path): steps.held(tmp_path / "x")
+PY
+  commit_all one
+  # Once, what comes next helps; forever, nothing does, and the connection stays open.
+  fault 0 --call Connection.execute -- $pytest
+  fault 20 --call Connection.execute --mode forever -- $pytest
+  is_found <<'EOT'
+held Connection.execute again
+EOT
+  replay=$(jq -r '.findings[].replay' <<<"$output")
+  [[ "$replay" == *" --mode forever --replay "* ]]
+  run --separate-stderr "$EXITPATH_BIN" ${replay#exitpath }
+  ended 20 'held: Connection.execute fails with OperationalError'
+  # Calls of databases come first, changed code before them.
+  fault 0 --points 3 -- $pytest
+  [ "$(jq -c '[.explored, .chosen, .near]' <<<"$output")" = '[3,6,0]' ]
+  sed -i '/^def read/a\    # changed' steps.py
+  fault 20 --diff HEAD --points 3 -- $pytest
+  is_found <<'EOT'
+held TextIOWrapper.read read
+EOT
+  [ "$(jq -c '[.explored, .chosen, .near]' <<<"$output")" = '[3,6,6]' ]
+}
