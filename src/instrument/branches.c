@@ -8,8 +8,9 @@ struct finder {
 	struct branches *out;
 	uint8_t *seen; /* operators that a condition above has dealt with */
 	struct source_kinds parens, ifs, loops, ternaries, binaries, unaries, constants,
-		switches, cases;
-	uint16_t conjunction, disjunction, negation, block;
+		switches, cases, bodies, walks, catches;
+	bool hands_on; /* the value of the last operand is not tested: not in C */
+	uint16_t conjunction, disjunction, negation, fallback;
 	uint8_t f_condition, f_left, f_right, f_operator, f_argument, f_body;
 };
 
@@ -43,15 +44,21 @@ static uint32_t strip(const struct finder *f, uint32_t n)
 	return n;
 }
 
+/* SOURCE_NO_KIND: it has none. */
+static uint16_t operator_of(const struct finder *f, uint32_t n)
+{
+	uint32_t op = source_has(&f->binaries, f->t->nodes[n].kind)
+			      ? source_child(f->t, n, f->f_operator)
+			      : SOURCE_NONE;
+
+	return op == SOURCE_NONE ? SOURCE_NO_KIND : f->t->nodes[op].kind;
+}
+
 static bool is_logical(const struct finder *f, uint32_t n)
 {
-	uint32_t op;
+	uint16_t op = operator_of(f, n);
 
-	if (!source_has(&f->binaries, f->t->nodes[n].kind))
-		return false;
-	op = source_child(f->t, n, f->f_operator);
-	return op != SOURCE_NONE && (f->t->nodes[op].kind == f->conjunction ||
-				     f->t->nodes[op].kind == f->disjunction);
+	return op && (op == f->conjunction || op == f->disjunction);
 }
 
 /* !(a && b): the operator; else n. */
@@ -111,7 +118,7 @@ static void choice(struct finder *f, uint32_t n)
 	uint32_t body = source_child(f->t, n, f->f_body);
 	bool rest = false;
 
-	if (body == SOURCE_NONE || f->t->nodes[body].kind != f->block ||
+	if (body == SOURCE_NONE || !source_has(&f->bodies, f->t->nodes[body].kind) ||
 	    f->t->nodes[n].flags & SOURCE_BROKEN)
 		return;
 	for (uint32_t c = n + 1; c < f->t->nodes[n].after; c++) {
@@ -127,6 +134,38 @@ static void choice(struct finder *f, uint32_t n)
 	b->nlabels = labels;
 }
 
+/* a ?? b */
+static void fallback(struct finder *f, uint32_t n)
+{
+	uint32_t left = source_child(f->t, n, f->f_left);
+
+	if (left != SOURCE_NONE && !(f->t->nodes[left].flags & SOURCE_BROKEN))
+		add(f, BRANCH_NULLISH, left, 2);
+}
+
+/* assert(a && b), assert.ok(a || b): not what is within. */
+static uint8_t *mark_all(const struct source_tree *t)
+{
+	uint8_t *code = xcalloc(t->n ? t->n : 1, 1);
+	uint16_t call = source_kind(t->lang, "call_expression");
+	uint8_t function = source_field(t->lang, "function");
+
+	for (uint32_t n = 0; n < t->n;) {
+		uint32_t f = t->nodes[n].kind == call ? source_child(t, n, function)
+						      : SOURCE_NONE;
+		size_t len = 0;
+		const char *name = f == SOURCE_NONE ? "" : source_text(t, f, &len);
+
+		if (len >= 6 && !strncmp(name, "assert", 6)) {
+			n = t->nodes[n].after;
+		} else {
+			code[n] = 1;
+			n++;
+		}
+	}
+	return code;
+}
+
 static void visit(struct finder *f, uint32_t n)
 {
 	uint16_t kind = f->t->nodes[n].kind;
@@ -139,34 +178,48 @@ static void visit(struct finder *f, uint32_t n)
 		condition(f, BRANCH_TERNARY, source_child(f->t, n, f->f_condition));
 	else if (source_has(&f->switches, kind))
 		choice(f, n);
-	else if (!f->seen[n] && is_logical(f, n)) /* both operands of it are tested */
-		condition(f, BRANCH_OPERAND, n);
+	else if (source_has(&f->walks, kind) && !(f->t->nodes[n].flags & SOURCE_BROKEN))
+		add(f, BRANCH_FOR, n, 2);
+	else if (source_has(&f->catches, kind))
+		add(f, BRANCH_CATCH, n, 1);
+	else if (f->fallback && operator_of(f, n) == f->fallback)
+		fallback(f, n);
+	else if (!f->seen[n] && is_logical(f, n))
+		condition(f, BRANCH_OPERAND,
+			  f->hands_on ? source_child(f->t, n, f->f_left) : n);
 }
 
 void branches_find(const struct source_tree *t, const uint8_t *code, uint32_t first,
 		   struct branches *ret)
 {
 	enum source_lang c = t->lang;
+	CLEANUP_FREE uint8_t *all = code ? NULL : mark_all(t);
 	struct finder f = {
 		.t = t,
-		.code = code,
+		.code = code ? code : all,
+		.hands_on = c != LANG_C && c != LANG_CPP,
 		.out = ret,
 		.seen = xcalloc(t->n ? t->n : 1, 1),
 		.parens = source_kinds(c, "parenthesized_expression"),
 		.ifs = source_kinds(c, "if_statement"),
 		.loops = source_kinds(c, "while_statement do_statement for_statement"),
-		.ternaries = source_kinds(c, "conditional_expression"),
+		.ternaries = source_kinds(c, "conditional_expression ternary_expression"),
 		.binaries = source_kinds(c, "binary_expression"),
 		.unaries = source_kinds(c, "unary_expression"),
 		.constants =
 			source_kinds(c, "number_literal char_literal true false null "
-					"sizeof_expression"),
+					"sizeof_expression number string undefined "
+					"regex empty_statement"),
 		.switches = source_kinds(c, "switch_statement"),
-		.cases = source_kinds(c, "case_statement"),
+		.cases = source_kinds(c, "case_statement switch_case switch_default"),
+		.bodies = source_kinds(c, "compound_statement switch_body"),
+		.walks = source_kinds(c, "for_in_statement"),
+		.catches = source_kinds(c, "catch_clause"),
+		.fallback = source_token(c, "??"),
 		.conjunction = source_token(c, "&&"),
 		.disjunction = source_token(c, "||"),
 		.negation = source_token(c, "!"),
-		.block = source_kind(c, "compound_statement"),
+
 		.f_condition = source_field(c, "condition"),
 		.f_left = source_field(c, "left"),
 		.f_right = source_field(c, "right"),
@@ -177,7 +230,7 @@ void branches_find(const struct source_tree *t, const uint8_t *code, uint32_t fi
 
 	*ret = (struct branches){.first = first};
 	for (uint32_t n = 0; n < t->n; n++)
-		if (code[n])
+		if (f.code[n])
 			visit(&f, n);
 	free(f.seen);
 }

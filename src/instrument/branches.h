@@ -32,11 +32,17 @@ const char *branch_kind_name(enum branch_kind k);
 /* "true"; of a switch "case" or "none". */
 const char *branch_outcome_name(const struct branch *b, uint32_t outcome);
 
-/* In C. code: of code_c_mark(). first: the number of the first outcome. */
+/* In C and JavaScript. code: in C that of code_c_mark(), else NULL. first: the number of
+ * the first outcome. */
 void branches_find(const struct source_tree *t, const uint8_t *code, uint32_t first,
 		   struct branches *ret);
 void branches_release(struct branches *b);
 DEFINE_CLEANUP(branches)
+
+/* branches_js.c: the file with probes, complete, a CommonJS or an ES module; `path` is
+ * the file of outcomes, of which a byte becomes 1 when its outcome is taken. */
+void branches_js_rewrite(const struct source_tree *t, const struct branches *b,
+			 const char *path, struct buf *out);
 
 /* branches_c.c: the file with probes, which call what probes_c_branches() declares. */
 void branches_c_rewrite(const struct source_tree *t, const struct branches *b,

@@ -102,6 +102,58 @@ static void what_is_no_code_is_left_alone(void **state)
 	}
 }
 
+static void javascript(void **state)
+{
+	static const struct {
+		const char *text, *expected;
+		uint32_t outcomes;
+	} cases[] = {
+		{"if (a && b) f();", "if (ep_t_(0,(a)) && ep_t_(2,(b))) f();", 4},
+		{"x = a || b;", "x = ep_t_(0,(a)) || b;", 2},
+		{"x = (a && b) || c;", "x = (ep_t_(0,(a)) && ep_t_(2,(b))) || c;", 4},
+		{"x = a ?? b;", "x = ep_n_(0,(a)) ?? b;", 2},
+		{"x = a ? 1 : 2;", "x = ep_t_(0,(a)) ? 1 : 2;", 2},
+		{"while (true) f();", "while (true) f();", 0},
+		{"for (;;) f();", "for (;;) f();", 0},
+		{"assert.ok(a && b);", "assert.ok(a && b);", 0},
+		{"try { f(); } catch { g(); }", "try { f(); } catch { ep_h_(0); g(); }",
+		 1},
+		{"o: for (x of y) for (z in x) { if (z) break o; }",
+		 "{ let ep_0_ = 1; o: for (x of y) { ep_h_(0); { let ep_2_ = 1; for (z "
+		 "in x) "
+		 "{ ep_h_(2); if (ep_t_(4,(z))) { ep_0_ = 0; break o; } } "
+		 "if (ep_2_) ep_h_(3); } } if (ep_0_) ep_h_(1); }",
+		 6},
+		{"for (x of y) { switch (x) { case 1: break; } }",
+		 "{ let ep_0_ = 1; for (x of y) { ep_h_(0); switch (ep_2_ = 1, x) { case "
+		 "1: "
+		 "var ep_2_; if (ep_2_) { ep_2_ = 0; ep_h_(2); } break;  default: "
+		 "var ep_2_; if (ep_2_) { ep_2_ = 0; ep_h_(3); } } } "
+		 "if (ep_0_) ep_h_(1); }",
+		 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* What a file begins with stands behind its directives. */
+		CLEANUP_FREE char *text =
+			xasprintf("'use strict'; begin; %s", cases[i].text);
+		struct source_tree t CLEANUP(source_tree) = {0};
+		CLEANUP(branches) struct branches b = {0};
+		CLEANUP(buf) struct buf out = {0};
+		const char *at;
+
+		source_parse(parser, LANG_JAVASCRIPT, text, strlen(text), NULL, &t);
+		branches_find(&t, NULL, 0, &b);
+		branches_js_rewrite(&t, &b, "/map", &out);
+		assert_int_equal(b.outcomes, cases[i].outcomes);
+		at = strstr(buf_str(&out), "begin; ");
+		assert_non_null(at);
+		assert_string_equal(at + strlen("begin; "), cases[i].expected);
+		assert_memory_equal(out.data, "'use strict'; ", strlen("'use strict'; "));
+	}
+}
+
 /* A file that is cut anywhere has its lines where they were. */
 static void broken_files_keep_their_lines(void **state)
 {
@@ -135,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HARNESS_TEST(probes_stand_where_outcomes_begin),
 		HARNESS_TEST(what_is_no_code_is_left_alone),
+		HARNESS_TEST(javascript),
 		HARNESS_TEST(broken_files_keep_their_lines),
 	};
 	int failed;

@@ -1,6 +1,7 @@
 /*
- * instrument MAP FILE…: puts probes of branches into files of C, in place, makes the file
- * MAP that they write to, and prints a line of JSON for each decision.
+ * instrument MAP FILE…: puts probes of branches into files of C or JavaScript, in place,
+ * makes the file MAP that they write to, and prints a line of JSON for each decision. In
+ * JavaScript with the byte at which the code of an outcome begins, where it has its own.
  */
 #include "base/fs.h"
 #include "base/mem.h"
@@ -18,6 +19,86 @@ struct file {
 	struct source_tree tree;
 	struct branches branches;
 };
+
+/* ---- JavaScript: what runs when, and only when, an outcome is taken ---- */
+
+static uint32_t field(const struct source_tree *t, uint32_t n, const char *name)
+{
+	return n == SOURCE_NONE ? n : source_child(t, n, source_field(t->lang, name));
+}
+
+static bool is_kind(const struct source_tree *t, uint32_t n, const char *names)
+{
+	struct source_kinds kinds = source_kinds(t->lang, names);
+
+	return n != SOURCE_NONE && source_has(&kinds, t->nodes[n].kind);
+}
+
+static uint32_t outer(const struct source_tree *t, uint32_t n)
+{
+	do
+		n = t->nodes[n].parent;
+	while (is_kind(t, n, "parenthesized_expression"));
+	return n;
+}
+
+static bool falls_through(const struct source_tree *t, uint32_t label)
+{
+	uint32_t c, last = SOURCE_NONE;
+
+	for (SOURCE_CHILDREN(t, label, c))
+		if (source_named(t, c) && !(t->nodes[c].flags & SOURCE_EXTRA))
+			last = c;
+	return !is_kind(t, last, "break_statement return_statement throw_statement "
+				 "continue_statement");
+}
+
+static uint32_t case_arm(const struct source_tree *t, uint32_t label)
+{
+	uint32_t body = field(t, label, "body"), before = SOURCE_NONE, c;
+
+	for (SOURCE_CHILDREN(t, t->nodes[label].parent, c)) {
+		if (c == label)
+			break;
+		if (is_kind(t, c, "switch_case switch_default"))
+			before = c;
+	}
+	return before != SOURCE_NONE && falls_through(t, before) ? SOURCE_NONE : body;
+}
+
+static uint32_t arm(const struct source_tree *t, const struct branches *all,
+		    const struct branch *b, uint32_t outcome)
+{
+	uint32_t up = outer(t, b->node), op, alternative;
+
+	switch (b->kind) {
+	case BRANCH_IF:
+		alternative = field(t, up, "alternative");
+		return outcome == 0 ? field(t, up, "consequence")
+		       : alternative == SOURCE_NONE
+			       ? SOURCE_NONE
+			       : source_named_child(t, alternative, 0);
+	case BRANCH_TERNARY:
+		return field(t, up, outcome ? "alternative" : "consequence");
+	case BRANCH_WHILE:
+		return outcome || is_kind(t, up, "do_statement") ? SOURCE_NONE
+								 : field(t, up, "body");
+	case BRANCH_FOR:
+	case BRANCH_CATCH:
+		return outcome ? SOURCE_NONE : field(t, b->node, "body");
+	case BRANCH_SWITCH:
+		return outcome < b->nlabels ? case_arm(t, all->labels[b->label + outcome])
+					    : SOURCE_NONE;
+	case BRANCH_NULLISH:
+	case BRANCH_OPERAND:
+		op = field(t, up, "operator");
+		if (op == SOURCE_NONE || !source_within(t, b->node, field(t, up, "left")) ||
+		    outcome != (source_text_is(t, op, "||") ? 1u : 0u))
+			return SOURCE_NONE;
+		return field(t, up, "right");
+	}
+	return SOURCE_NONE;
+}
 
 /* Line and column from 1. */
 static void print_place(const struct source_tree *t, uint32_t byte)
@@ -49,6 +130,13 @@ static void print(const struct file *f)
 				    f->tree.nodes[f->branches.labels[b->label + k]].start);
 			putchar(']');
 		}
+		fputs("],\"arms\":[", stdout);
+		for (uint32_t k = 0; k < b->n && f->tree.lang != LANG_C; k++) {
+			uint32_t n = arm(&f->tree, &f->branches, b, k);
+
+			printf("%s%ld", k ? "," : "",
+			       n == SOURCE_NONE ? -1L : (long)f->tree.nodes[n].start);
+		}
 		puts("]}");
 	}
 }
@@ -67,11 +155,14 @@ int main(int argc, char **argv)
 		f->path = argv[i];
 		if (read_file(f->path, (size_t)16 << 20, &f->text, NULL) < 0)
 			return 1;
-		source_parse(parser, LANG_C, f->text.data, f->text.len, NULL, &f->tree);
-		code_c_macros(&f->tree, &macros);
+		source_parse(parser, source_lang_of_path(f->path), f->text.data, f->text.len, NULL, &f->tree);
+		if (f->tree.lang == LANG_C)
+			code_c_macros(&f->tree, &macros);
 	}
 	for (int i = 2; i < argc; i++) {
-		uint8_t *code = code_c_mark(&files[i].tree, &macros);
+		uint8_t *code = files[i].tree.lang == LANG_C
+					? code_c_mark(&files[i].tree, &macros)
+					: NULL;
 
 		branches_find(&files[i].tree, code, total, &files[i].branches);
 		total += files[i].branches.outcomes;
@@ -83,8 +174,13 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		struct buf out = {0};
 
-		probes_c_branches(argv[1], total, &out);
-		branches_c_rewrite(&files[i].tree, &files[i].branches, &out);
+		if (files[i].tree.lang == LANG_C) {
+			probes_c_branches(argv[1], total, &out);
+			branches_c_rewrite(&files[i].tree, &files[i].branches, &out);
+		} else {
+			branches_js_rewrite(&files[i].tree, &files[i].branches, argv[1],
+					    &out);
+		}
 		if (write_file(files[i].path, out.data, out.len, NULL) < 0)
 			return 1;
 		print(&files[i]);
