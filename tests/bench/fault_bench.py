@@ -55,6 +55,49 @@ def write_script(path, rows):
         f.write("COMMIT;\nSELECT count(*), sum(n) FROM t;\n")
 
 
+VARIED = """
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, n INTEGER CHECK (n >= 0), at REAL DEFAULT 1.5);
+CREATE TABLE u (t INTEGER REFERENCES t (id) ON DELETE CASCADE, tag TEXT COLLATE NOCASE, UNIQUE (t, tag));
+CREATE INDEX by_name ON t (name, n DESC);
+CREATE INDEX some ON t (n) WHERE n > 500;
+CREATE VIEW v AS SELECT name, count(*) AS c FROM t JOIN u ON u.t = t.id GROUP BY name HAVING c > 0;
+CREATE TRIGGER added AFTER INSERT ON t BEGIN INSERT INTO u VALUES (new.id, 'tag ' || new.n % 7); END;
+PRAGMA foreign_keys = ON;
+BEGIN;
+WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 50)
+  INSERT INTO t (name, n) SELECT printf('name %d', x), x * 7 % 1000 FROM c;
+SAVEPOINT s;
+UPDATE t SET name = upper(name), at = at * 2 WHERE n BETWEEN 100 AND 200;
+ROLLBACK TO s;
+DELETE FROM t WHERE id % 5 = 0;
+COMMIT;
+SELECT * FROM v ORDER BY c DESC, name LIMIT 5;
+SELECT name, row_number() OVER (PARTITION BY n % 3 ORDER BY name), sum(n) OVER (ORDER BY id) FROM t LIMIT 9;
+SELECT group_concat(DISTINCT tag), total(t), avg(t), min(tag) FROM u WHERE tag LIKE '%3' OR tag GLOB 'tag [45]';
+SELECT a.id FROM t a LEFT JOIN u b ON b.t = a.id WHERE a.id IN (SELECT t FROM u EXCEPT SELECT 3) AND EXISTS
+  (SELECT 1 FROM t c WHERE c.n > a.n) UNION SELECT id FROM t INTERSECT SELECT t FROM u ORDER BY 1 LIMIT 4;
+SELECT json_extract('{"a": [1, {"b": 2}]}', '$.a[1].b'), json_group_array(n), date('2020-01-31', '+1 month') FROM t;
+SELECT CASE WHEN n > 3 THEN hex(name) ELSE quote(at) END, substr(name, 2), replace(name, 'a', 'b') FROM t LIMIT 3;
+INSERT INTO u VALUES (1, 'x') ON CONFLICT DO UPDATE SET tag = excluded.tag || '!';
+EXPLAIN QUERY PLAN SELECT * FROM t WHERE name = 'name 7';
+ATTACH ':memory:' AS other;
+CREATE TABLE other.w AS SELECT * FROM t NATURAL JOIN (SELECT t AS id, tag FROM u);
+ALTER TABLE other.w RENAME COLUMN tag TO label;
+ALTER TABLE other.w ADD COLUMN more BLOB;
+ANALYZE;
+REINDEX by_name;
+PRAGMA integrity_check;
+DROP TABLE other.w;
+.mode csv
+.headers on
+SELECT * FROM t LIMIT 3;
+.mode column
+SELECT tag, count(*) FROM u GROUP BY 1;
+.schema
+.dump u
+"""
+
+
 def shell(script):
     return ["sh", "-c", f"exec sqlite3 :memory: <{script}"]
 
@@ -160,7 +203,8 @@ def bench(exitpath, work, row):
     row("fault: all distinct single faults against every N (extrapolated)",
         f"1/{each * report['calls'] / took:.0f}", "1/50")
 
-    write_script(script, 50)
+    with open(script, "w", encoding="ascii") as f:
+        f.write(VARIED)
     forked, alone, same, each_alone = same_verdicts(exitpath, directory, POINTS)
     took = forked["cpu_ms"] / 1e3
     row(f"fault: verdicts of forks and runs, {forked['explored']} points, {forked['forked']} in forks",
