@@ -104,6 +104,14 @@ static int check(const struct strv *paths, struct err *err)
 			       "there is no format \"%s\"; vet has text "
 			       "and json",
 			       common.format);
+	if (common.isolation != ISOLATION_SANDBOX) {
+		err_set(err, ERR_USAGE,
+			"generated tests are executed in the sandbox alone: "
+			"what they do to processes and files is not known");
+		err_hint(err, "leave out --isolation none and $EXITPATH_ISOLATION; "
+			      "`exitpath doctor` says whether there is a sandbox");
+		return -1;
+	}
 	if (paths->n || !isatty(STDIN_FILENO))
 		return 0;
 	err_set(err, ERR_USAGE, "no tests: standard input is a terminal");
@@ -254,7 +262,6 @@ static int run(char **argv)
 	}
 	opts.dir = dir;
 	opts.store = common.store;
-	opts.isolation = common.isolation;
 	opts.buggy = buggy;
 	opts.python = python;
 	opts.workers = (unsigned)workers;

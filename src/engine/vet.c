@@ -25,7 +25,8 @@ static enum outcome outcome_of(const struct vet_report *r)
 struct asked {
 	struct contract contract;
 	struct strv targets;
-	struct vet_opts opts; /* borrows from both */
+	char digest[SHA256_HEX];
+	struct vet_opts opts; /* borrows from all of them */
 };
 
 static void asked_release(struct asked *a)
@@ -76,6 +77,9 @@ static int ask(struct asked *a, const struct vet_opts *opts, struct err *err)
 	a->opts.settings = defaults;
 	if (load_contract(a, opts, err) < 0)
 		return -1;
+	contract_setup_digest(&a->contract, a->digest);
+	a->opts.share = &a->contract.share;
+	a->opts.digest = a->digest;
 	if (a->contract.vet.given)
 		a->opts.settings = a->contract.vet.settings;
 	if (opts->limit_ms)

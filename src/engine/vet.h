@@ -13,7 +13,6 @@
 #include "base/strv.h"
 #include "model/limits.h"
 #include "model/outcome.h"
-#include "model/sandbox.h"
 #include "model/vet.h"
 
 /* Nothing is owned. */
@@ -26,11 +25,13 @@ struct vet_opts {
 	const char *buggy;	    /* a revision that tests must fail on; NULL: none */
 	const char *python;	    /* the interpreter; NULL: python3 of $PATH */
 	int in;
-	enum isolation isolation;
-	unsigned workers, queue;      /* 0: default, see proc/pool.h */
-	struct limits limits;	      /* of one process with all executions of a test */
-	uint64_t limit_ms;	      /* of one execution; 0: as the contract says */
-	struct vet_settings settings; /* engine_vet() fills them in */
+	unsigned workers, queue; /* 0: default, see proc/pool.h */
+	struct limits limits;	 /* of one process with all executions of a test */
+	uint64_t limit_ms;	 /* of one execution; 0: as the contract says */
+	/* engine_vet() fills these in: */
+	struct vet_settings settings;
+	const struct strv *share; /* what the buggy revision has of the working tree */
+	const char *digest;	  /* that decides its checkout, beside its tree */
 	/* Each verdict. False: nobody listens, so that it ends. */
 	bool (*tell)(void *ctx, const struct vet_test *t);
 	void *ctx;

@@ -21,11 +21,6 @@
 
 enum { SAID_CAP = 1 << 20 };
 
-static bool is_boxed(const struct vet_places *p)
-{
-	return p->opts->isolation == ISOLATION_SANDBOX;
-}
-
 /* ---- which files are tested ---- */
 
 static bool is_target(const char *path)
@@ -159,14 +154,12 @@ static int prepare(const struct vet_places *p, struct vet_place *place, struct e
 	spec.cwd = xstrdup(p->opts->dir);
 	spec.dir = xstrdup(dir);
 	spec.timeout_ms = PREPARE_MS;
-	if (is_boxed(p)) {
-		sandbox_copy(&sandbox, &place->sandbox);
-		for (size_t i = 0; i < sandbox.nviews; i++)
-			if (sandbox.views[i].mode == VIEW_WRITE)
-				sandbox.views[i].mode = VIEW_DISCARD;
-		sandbox_add_view(&sandbox, place->code, place->code, VIEW_WRITE);
-		spec.sandbox = &sandbox;
-	}
+	sandbox_copy(&sandbox, &place->sandbox);
+	for (size_t i = 0; i < sandbox.nviews; i++)
+		if (sandbox.views[i].mode == VIEW_WRITE)
+			sandbox.views[i].mode = VIEW_DISCARD;
+	sandbox_add_view(&sandbox, place->code, place->code, VIEW_WRITE);
+	spec.sandbox = &sandbox;
 	if (proc_run(&spec, &run, err) < 0)
 		return -1;
 	return read_said(p, place, dir, &run, err);
@@ -177,7 +170,7 @@ static int prepare(const struct vet_places *p, struct vet_place *place, struct e
 static int open_place(struct vet_places *p, struct vet_place *place, const char *name,
 		      struct err *err)
 {
-	const struct run_opts opts = {.isolation = p->opts->isolation};
+	const struct run_opts opts = {.isolation = ISOLATION_SANDBOX};
 	struct pool_opts pool = {
 		.workers = p->opts->workers,
 		.queue = p->opts->queue,
@@ -188,10 +181,8 @@ static int open_place(struct vet_places *p, struct vet_place *place, const char 
 	if (make_dirs(place->code, 0700, err) < 0 || write_config(p, place, err) < 0 ||
 	    prepare(p, place, err) < 0)
 		return -1;
-	if (is_boxed(p)) {
-		sandbox_add_view(&place->sandbox, place->code, place->code, VIEW_READ);
-		pool.sandbox = &place->sandbox;
-	}
+	sandbox_add_view(&place->sandbox, place->code, place->code, VIEW_READ);
+	pool.sandbox = &place->sandbox;
 	place->pool = pool_new(&pool, err);
 	return place->pool ? 0 : -1;
 }
@@ -200,37 +191,22 @@ static int open_right(struct vet_places *p, struct err *err)
 {
 	const struct run_opts opts = {.dir = p->opts->dir, .network = NETWORK_NONE};
 
-	if (is_boxed(p)) {
-		if (run_sandbox(&opts, &p->right.sandbox, err) < 0 ||
-		    sandbox_check(&p->right.sandbox, err) < 0)
-			return -1;
-		p->top = xstrdup(p->right.sandbox.views[0].at);
-	} else {
-		p->top = xstrdup(p->opts->dir);
-	}
+	if (run_sandbox(&opts, &p->right.sandbox, err) < 0 ||
+	    sandbox_check(&p->right.sandbox, err) < 0)
+		return -1;
+	p->top = xstrdup(p->right.sandbox.views[0].at);
 	return open_place(p, &p->right, "right", err);
 }
 
 static int open_buggy(struct vet_places *p, struct err *err)
 {
-	const struct strv none = {0};
-	char digest[SHA256_HEX] = {0};
-
 	if (!p->opts->buggy)
 		return 0;
-	if (!is_boxed(p)) {
-		err_set(err, ERR_USAGE,
-			"--buggy needs the sandbox, in which that revision "
-			"is seen in place of the working tree");
-		err_hint(err, "leave out --isolation none");
-		return -1;
-	}
 	p->repo = repo_open(p->opts->dir, p->opts->store, err);
 	if (!p->repo || rev_resolve(p->repo, p->opts->buggy, &p->rev, err) < 0)
 		return -1;
-	memset(digest, '0', SHA256_HEX - 1);
-	if (checkout_get(p->repo, &p->rev, digest, &none, true, NULL, NULL, &p->checkout,
-			 err) < 0)
+	if (checkout_get(p->repo, &p->rev, p->opts->digest, p->opts->share, true, NULL,
+			 NULL, &p->checkout, err) < 0)
 		return -1;
 	p->have_checkout = true;
 	if (checkout_views(p->repo, &p->checkout, &p->buggy.sandbox, err) < 0)

@@ -105,7 +105,7 @@ static int ask(struct stream *s, struct item *i, enum ask what, struct err *err)
 			1000,
 		.limits = o->limits,
 		.network = NETWORK_NONE,
-		.discard = o->isolation == ISOLATION_SANDBOX,
+		.discard = true,
 		.warm = WARM_PYTHON,
 		.id = (uint64_t)(uintptr_t)i | (unsigned)what,
 	};

@@ -366,6 +366,8 @@ static void judge_coverage(struct judging *j)
 		reject(j, VET_COVERAGE, 0, "it enters no function of the target");
 		return;
 	}
+	if (taken < 0 || taken > all)
+		taken = 0; /* it cannot be */
 	j->test->coverage = all > 0 ? (double)taken / (double)all : 1;
 	tell_missing(j, coverage);
 	if (j->test->coverage >= j->settings->coverage)

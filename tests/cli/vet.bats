@@ -83,6 +83,7 @@ labels() {
   printf 'raise OSError("not today")\n' >broken.py
   fails_with 2 "$EXITPATH_BIN" vet double.py
   fails_with 2 "$EXITPATH_BIN" vet --target none.py double.py
+  fails_with 2 "$EXITPATH_BIN" vet --isolation none --target double.py double.py
   fails_with 2 "$EXITPATH_BIN" vet --target broken.py double.py
   grep -q "OSError: not today" <<<"$output"
   fails_with 50 "$EXITPATH_BIN" vet --target double.py </dev/null
