@@ -97,6 +97,9 @@ static uint32_t risk_in(const struct scan_function *fn, uint32_t statement,
 		on = receiver(fn, n);
 		if (!text_among(last, fails_often))
 			continue;
+		/* Deflater, Inflater, Matcher: no exception. */
+		if (fn->lang->closeable && text_is(last, "end"))
+			continue;
 		/* Elsewhere than in a finally: only what the release is about. */
 		if (where == FINALLY || text_same(on, released))
 			return n;

@@ -59,6 +59,25 @@ static uint32_t assigned_before(const struct scan_function *fn, struct text name
 	return ret;
 }
 
+/* `new DataInputStream(in)` of a field or a parameter: whoever has that closes it. */
+static bool is_wrapper(const struct scan_function *fn, const struct resource *r)
+{
+	uint32_t target, value, list, first;
+
+	if (!fn->lang->closeable || !fn->lang->assign(fn->t, r->node, &target, &value) ||
+	    value == SOURCE_NONE ||
+	    !source_has(&fn->lang->calls, fn->t->nodes[value].kind))
+		return false;
+	list = source_child(fn->t, value, fn->lang->f_arguments);
+	first = list == SOURCE_NONE ? list : source_named_child(fn->t, list, 0);
+	return first != SOURCE_NONE &&
+	       source_has(&fn->lang->identifiers, fn->t->nodes[first].kind) &&
+	       text_among(text_last(effect_callee(fn->lang, fn->t, value)),
+			  "*Stream *Reader *Writer Scanner") &&
+	       !text_among(text_last(effect_callee(fn->lang, fn->t, value)), "File*") &&
+	       assigned_before(fn, effect_text(fn->t, first), r->node) == SOURCE_NONE;
+}
+
 /* Is the way taken because a call that fills the resource failed? */
 static bool failed_to_grow(const struct scan_function *fn, const struct resource *r,
 			   uint32_t test)
@@ -79,6 +98,23 @@ static bool failed_to_grow(const struct scan_function *fn, const struct resource
 	return false;
 }
 
+/* `d.then(c => …)`: a function of its own takes it. */
+static bool has_callback(const struct scan_function *fn, uint32_t call,
+			 const struct resource *r)
+{
+	uint32_t list = source_child(fn->t, call, fn->lang->f_arguments), a;
+	struct text callee = effect_callee(fn->lang, fn->t, call);
+
+	if (list == SOURCE_NONE || callee.len <= r->name.len ||
+	    memcmp(callee.at, r->name.at, r->name.len) != 0 ||
+	    callee.at[r->name.len] != '.')
+		return false;
+	for (SOURCE_CHILDREN(fn->t, list, a))
+		if (source_has(&fn->lang->opaque, fn->t->nodes[a].kind))
+			return true;
+	return false;
+}
+
 /* Is it given anywhere to a function that may keep or release it? */
 static bool is_given(const struct scan_function *fn, const struct resource *r)
 {
@@ -86,8 +122,9 @@ static bool is_given(const struct scan_function *fn, const struct resource *r)
 
 	for (uint32_t n = r->node + 1; n < fn->t->nodes[function].after; n++)
 		if (source_has(&fn->lang->calls, fn->t->nodes[n].kind) &&
-		    !name_only_uses(text_last(effect_callee(fn->lang, fn->t, n))) &&
-		    takes(fn, n, r))
+		    (has_callback(fn, n, r) ||
+		     (!name_only_uses(text_last(effect_callee(fn->lang, fn->t, n))) &&
+		      takes(fn, n, r))))
 			return true;
 	return false;
 }
@@ -248,7 +285,18 @@ static bool is_correlated(const struct scan_function *fn, const struct resource 
 static bool is_switched(const struct scan_function *fn, const struct resource *r)
 {
 	struct text body = effect_text(fn->t, fn->flow->function), name = r->error;
+	uint32_t up = r->node;
 
+	/* `switch (make(&p))` */
+	while (up != SOURCE_NONE && up != fn->flow->function &&
+	       fn->t->nodes[up].field != fn->lang->f_condition)
+		up = fn->t->nodes[up].parent;
+	if (up != SOURCE_NONE && fn->t->nodes[up].parent != SOURCE_NONE &&
+	    fn->t->nodes[up].field == fn->lang->f_condition &&
+	    strstr(source_kind_name(fn->t->lang,
+				    fn->t->nodes[fn->t->nodes[up].parent].kind),
+		   "switch"))
+		return true;
 	for (size_t i = 0; name.len && i + name.len + 6 < body.len; i++) {
 		size_t at = i + 6;
 
@@ -343,6 +391,26 @@ static bool is_caught(const struct scan_function *fn, const struct resource *r,
 	return false;
 }
 
+/* `r.close()`: what the language itself calls so. */
+static bool is_closed(const struct scan_function *fn, const struct resource *r)
+{
+	const struct source_tree *t = fn->t;
+	uint32_t function = fn->flow->function;
+
+	for (uint32_t n = function; n < t->nodes[function].after; n++) {
+		struct text callee;
+
+		if (!source_has(&fn->lang->calls, t->nodes[n].kind))
+			continue;
+		callee = effect_callee(fn->lang, t, n);
+		if (callee.len == r->name.len + 6 &&
+		    !memcmp(callee.at, r->name.at, r->name.len) &&
+		    !memcmp(callee.at + r->name.len, ".close", 6))
+			return true;
+	}
+	return false;
+}
+
 /* ---- the rest ---- */
 
 /* A brace or an `if` that is in two parts of an #if: where what ends is not known. An
@@ -376,8 +444,12 @@ const char *scan_doubt(const struct scan_function *fn, const struct resource *r,
 		return "the function does not parse whole";
 	if (way->raises && way->exit != SOURCE_NONE && is_caught(fn, r, way->exit))
 		return "a handler releases it, but for what it does not name";
+	if (is_wrapper(fn, r))
+		return "what it is made of belongs to another";
 	if (way->implicit)
-		return NULL;
+		return r->pair || is_closed(fn, r)
+			       ? NULL
+			       : "only its release says that it is a resource";
 	if (way->never && is_given(fn, r))
 		return "a function that is not known has it as an argument";
 	if (failed_to_grow(fn, r, way->test))

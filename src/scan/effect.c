@@ -491,6 +491,17 @@ static bool is_invalid(const struct scan_lang *l, const struct source_tree *t,
 			  "*ERROR *FAILED *INVALID* IS_ERR* *_oom *_failed");
 }
 
+/* `isinstance(r, T)`: what is of another type has nothing to release. */
+static bool is_of_type(const struct scan_lang *l, const struct source_tree *t,
+		       uint32_t call, const struct resource *r)
+{
+	uint32_t list = source_child(t, call, l->f_arguments);
+	uint32_t first = list == SOURCE_NONE ? list : source_named_child(t, list, 0);
+
+	return first != SOURCE_NONE && names_it(r, effect_text(t, first)) &&
+	       text_among(text_last(effect_callee(l, t, call)), "isinstance hasattr");
+}
+
 static bool is_next(const struct scan_lang *l, const struct source_tree *t, uint32_t call)
 {
 	struct text last = text_last(effect_callee(l, t, call));
@@ -512,6 +523,18 @@ static bool is_size(struct text t, const struct resource *r)
 	       memmem(t.at, t.len - n, "_len(", 5) != NULL;
 }
 
+/* Is the name an argument of the call that made it? */
+static bool is_given_to_it(const struct scan_lang *l, const struct source_tree *t,
+			   const struct resource *r, struct text name)
+{
+	for (uint32_t n = r->node; n < t->nodes[r->node].after; n++)
+		if (is_kind(t, n, &l->identifiers) &&
+		    text_same(effect_text(t, n), name) &&
+		    is_kind(t, t->nodes[n].parent, &l->argument_lists))
+			return true;
+	return false;
+}
+
 /* Does what comes with it say that it is held, and not that it failed? */
 static bool is_yes(const struct resource *r)
 {
@@ -531,6 +554,8 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 		return HELD_IF_TRUE;
 	if (is_kind(t, node, &l->calls) && is_invalid(l, t, node, r))
 		return HELD_IF_FALSE;
+	if (is_kind(t, node, &l->calls) && is_of_type(l, t, node, r))
+		return HELD_IF_TRUE;
 	if (error_counts && r->error.len && text_same(whole, r->error))
 		return is_yes(r) ? HELD_IF_TRUE : HELD_IF_FALSE;
 	/* `if self._lock.acquire(False):` */
@@ -562,9 +587,9 @@ enum verdict effect_test(const struct scan_lang *l, const struct source_tree *t,
 	if (l->part_is_own && names_it(r, left) && text_is(op, "==") &&
 	    is_kind(t, last, &l->identifiers) && !is_nothing(right))
 		return HELD_IF_FALSE;
-	/* `fd != STDIN_FILENO` */
+	/* `fd != STDIN_FILENO`; `p != buf` of `p = convert(buf)`. */
 	if (l->part_is_own && names_it(r, left) && text_is(op, "!=") &&
-	    text_among(right, "STD*"))
+	    (text_among(right, "STD*") || is_given_to_it(l, t, r, right)))
 		return HELD_IF_TRUE;
 	if (names_it(r, left) || is_size(left, r))
 		return compare(op, right, false);

@@ -177,7 +177,7 @@ static bool is_borrow_word(const char *w, size_t at, size_t n)
 	(void)n;
 	return text_among((struct text){w, strlen(w)},
 			  "get find lookup peek head tail first last next prev elem node "
-			  "fetch parent current readdir val value key entry");
+			  "fetch parent current readdir val value key entry data of");
 }
 
 static bool is_make_word(const char *w, size_t at, size_t n)

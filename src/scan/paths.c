@@ -305,7 +305,8 @@ static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 	uint32_t arguments = source_child(t, call, l->f_arguments);
 
 	if (text_among(last, "append len cap min max abs va_arg make *Error") ||
-	    is_upper(last) || (l->part_is_own && name_borrows(last)))
+	    is_upper(last) ||
+	    (l->part_is_own && (name_borrows(last) || text_among(last, "ato* strto*"))))
 		return false;
 	if (name_acquires(last))
 		return true;
@@ -468,6 +469,12 @@ static bool is_enlarged(const struct scan_lang *l, const struct source_tree *t,
 	return false;
 }
 
+/* `rc = f(c); … close_it(c, rc)`: what was found, and nothing to release. */
+static bool is_status_name(struct text name)
+{
+	return text_among(name, "rc ret rv retval err error errno status len size count");
+}
+
 /* What is given at once is not made: it is there, and another has it. */
 static bool is_awaited(const struct scan_lang *l, const struct source_tree *t,
 		       uint32_t call, uint32_t top)
@@ -496,7 +503,7 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 		return;
 	if (is_enlarged(l, t, call, target) || is_shared(l, t, n))
 		return;
-	if (text_among(effect_callee(l, t, call), "boto3.*")) /* has no close() */
+	if (text_among(effect_callee(l, t, call), "boto3.* botocore.*")) /* no close() */
 		return;
 	pair = pair_of(effect_callee(l, t, call), pairs, npairs, false);
 	if (pair && is_ruled_out(l, t, call, pair))
@@ -511,7 +518,8 @@ static void acquire_assigned(const struct scan_function *fn, struct resources *r
 	if (source_has(&l->identifiers, t->nodes[target].kind)) {
 		struct text name = effect_text(t, target);
 
-		if (pair || (is_learnable(l, t, call) && is_released(fn, name, acquire)))
+		if (pair || (is_learnable(l, t, call) && !is_status_name(name) &&
+			     is_released(fn, name, acquire)))
 			add_resource(fn, r, name, pair, n, status_of(l, t, call), false,
 				     op, block);
 		return;
@@ -612,6 +620,9 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 	    text_among(text_last(effect_callee(l, t, n)),
 		       "*_init *init *Init *_init_* *_get_* *_reset"))
 		return;
+	if (text_among(text_last(effect_callee(l, t, n)),
+		       "*memzero *memset *bzero *memcpy *memmove *zero"))
+		return;
 	if (parent != SOURCE_NONE && source_has(&l->assigns, t->nodes[parent].kind) &&
 	    l->assign(t, parent, &target, &value))
 		error = effect_text(t, target);
@@ -625,7 +636,7 @@ static void acquire_filled(const struct scan_function *fn, struct resources *r,
 		name.len--;
 		/* `&err`: set when it fails, and the caller asks for that. */
 		if (text_last(name).len == name.len && !has_resource(r, name) &&
-		    !text_among(name, "err errmsg *_err *error") &&
+		    !text_among(name, "err errmsg *_err *error cause reason msg") &&
 		    is_filled_by(fn, name, text_last(effect_callee(l, t, n))))
 			add_resource(fn, r, name, NULL, n, error, true, op, block);
 	}
@@ -768,7 +779,7 @@ static bool is_success(const struct search *s, uint32_t exit)
 static void way_out(struct search *s, const struct reach *at)
 {
 	if (at->given && at->implicit == FLOW_NONE && s->fn->lang->part_is_own &&
-	    (!s->r->pair || s->r->pair->heap) && is_success(s, at->exit)) {
+	    (!s->r->pair || !s->r->pair->lock) && is_success(s, at->exit)) {
 		s->escaped = true;
 		return;
 	}

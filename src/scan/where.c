@@ -281,6 +281,36 @@ static bool is_not_here(const struct where_match *m, const struct arguments *a)
 	return true;
 }
 
+/* In the arguments of a call of one of these names. */
+static bool is_inside(const struct where_match *m, const struct arguments *a)
+{
+	const struct source_tree *t = m->t;
+	char words[256] = "";
+
+	memcpy(words, a->text.at,
+	       a->text.len < sizeof(words) ? a->text.len : sizeof(words) - 1);
+	for (uint32_t p = t->nodes[m->here].parent; p != SOURCE_NONE;
+	     p = t->nodes[p].parent)
+		if (source_has(&m->lang->calls, t->nodes[p].kind) &&
+		    text_among(text_last(effect_callee(m->lang, t, p)), words))
+			return true;
+	return false;
+}
+
+/* The function around it is called so. */
+static bool is_in_function(const struct where_match *m, const struct arguments *a)
+{
+	uint32_t f = function_around(m, m->here), name;
+	char words[256] = "";
+
+	if (f == SOURCE_NONE)
+		return false;
+	memcpy(words, a->text.at,
+	       a->text.len < sizeof(words) ? a->text.len : sizeof(words) - 1);
+	name = m->lang->name(m->t, f);
+	return name != SOURCE_NONE && text_among(effect_text(m->t, name), words);
+}
+
 static bool in_test(const struct where_match *m, const struct arguments *a)
 {
 	(void)a;
@@ -316,6 +346,8 @@ static const struct {
 	{"function-lacks", false, true, function_lacks},
 	{"file-calls", false, true, file_calls},
 	{"followed-by", false, true, followed_by},
+	{"inside", false, true, is_inside},
+	{"in-function", false, true, is_in_function},
 };
 
 /* Its row, or -1; what stands behind the colons. */

@@ -18,13 +18,9 @@ static const struct {
 	 "int f(int n) { char *p = dup_it(n); if (n > 9) return -1; if (use(n, 1)) n = "
 	 "1; "
 	 "free(p); return 0; }"},
-	{LANG_C, "has it as an argument",
-	 "int f(void) { int fd = open(\"x\", 0); if (fd < 0) return -1; return "
-	 "index_it(fd) "
-	 "< 0; }",
-	 "int f(void) { int fd = open(\"x\", 0); if (fd < 0) return -1; return lseek(fd, "
-	 "0, "
-	 "0) < 0; }"},
+	{LANG_PYTHON, "has it as an argument",
+	 "def f(p):\n    s = open(p)\n    return index_it(s, 1) + 1\n",
+	 "def f(p):\n    s = open(p)\n    return len(s.read()) + 1\n"},
 	{LANG_C, "may have freed it",
 	 "int f(char *s) { struct buf b; buf_open(&b); if (buf_addn(&b, s)) return -1; "
 	 "buf_free(&b); return 0; }",
