@@ -414,6 +414,13 @@ static int is_turn(const struct slot *slot, uint32_t call, uint32_t v)
 	return map->mode != FAULT_RECORD && (slot->asked >> v & 1) && take_turn(v);
 }
 
+/* A glance may take two stacks for one. For the first time of a point that does not
+ * matter; to count the times each stack is walked. */
+static int is_walked(uint32_t count)
+{
+	return map->occurrence > 1 || !(count & (count - 1));
+}
+
 /* enum fault_variant; -1: it does not fail. */
 static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 {
@@ -423,7 +430,7 @@ static int fails(uint32_t call, const struct subject *s, uint64_t glance)
 	if (!slot)
 		slot = &spare;
 	count = __atomic_add_fetch(&slot->count, 1, __ATOMIC_RELAXED);
-	if (!(count & (count - 1)))
+	if (is_walked(count))
 		walk(slot, call, s);
 	if (!slot->key)
 		return -1;

@@ -43,6 +43,7 @@ static int run_base(struct explore *x, struct fault_seen *seen,
 {
 	const struct fault_request request = {
 		.mode = FAULT_RECORD,
+		.occurrence = x->opts->nth,
 		.classes = x->opts->classes,
 		.call = UINT32_MAX,
 	};
