@@ -89,8 +89,13 @@ class Ledger:
             found.append(("directory", "the working directory is another"))
         for name, before in self.modules.items():
             now = vars(sys.modules.get(name) or object) if name in sys.modules else {}
-            found += [("patched", f"{name}.{key}") for key, value in before.items() if now.get(key) is not value]
+            found += [("patched", f"{name}.{key}") for key, value in before.items()
+                      if now.get(key) is not value and self.is_foreign(now.get(key))]
         return [list(pair) for pair in found[:20]]
+
+    def is_foreign(self, value):
+        """Not what the target itself has put there, once it was needed."""
+        return getattr(value, "__module__", None) not in self.modules
 
 
 def same_directory(path):

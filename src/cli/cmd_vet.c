@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { REPORT_MAX = 4 << 20 }; /* bytes that are said about a test */
+
 static struct strv targets;
 static const char *buggy, *python;
 static int workers, queue;
@@ -267,6 +269,7 @@ static int run(char **argv)
 	opts.workers = (unsigned)workers;
 	opts.queue = (unsigned)queue;
 	opts.limits.memory = memory;
+	opts.limits.output = REPORT_MAX;
 	opts.limit_ms = limit_ms;
 	opts.contract = common.contract;
 	interrupt_catch();

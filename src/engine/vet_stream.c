@@ -157,6 +157,14 @@ static struct item **end_of(struct stream *s)
 	return at;
 }
 
+/* Each may ask for three runs, and the queue is what bounds our memory. */
+static bool has_room(const struct stream *s)
+{
+	size_t queue = s->opts->queue ? s->opts->queue : POOL_QUEUE;
+
+	return !s->over && s->nitems < queue && pool_has_room(s->places->right.pool);
+}
+
 /* 1: a test came; 0: none now; -1: err. */
 static int next_test(struct stream *s, struct err *err)
 {
@@ -165,9 +173,7 @@ static int next_test(struct stream *s, struct err *err)
 	enum vet_next kind;
 	struct item *i;
 
-	/* Each may ask for three runs, and the queue is what bounds our memory. */
-	if (s->over || s->nitems >= (s->opts->queue ? s->opts->queue : POOL_QUEUE) ||
-	    !pool_has_room(s->places->right.pool))
+	if (!has_room(s))
 		return 0;
 	kind = vet_input_next(s->in, &t, &why);
 	if (kind == VET_NEXT_NONE)
@@ -348,11 +354,7 @@ static int loop(struct stream *s, struct err *err)
 		if (s->over || (vet_input_over(s->in) && !s->first))
 			return 0;
 		p[IN] = (struct pollfd){
-			.fd = vet_input_waits(s->in) &&
-					      pool_has_room(s->places->right.pool) &&
-					      s->nitems < POOL_QUEUE
-				      ? s->opts->in
-				      : -1,
+			.fd = vet_input_waits(s->in) && has_room(s) ? s->opts->in : -1,
 			.events = POLLIN,
 		};
 		p[INTERRUPT] =

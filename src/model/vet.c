@@ -6,22 +6,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct {
-	const char *name, *what;
-} stages[] = {
-#define STAGE(id, name, what) {name, what},
+static const char *const stages[] = {
+#define STAGE(id, name, what) name,
 #include "model/vet_stage.def"
 #undef STAGE
 };
 
 const char *vet_stage_name(enum vet_stage s)
 {
-	return stages[s].name;
-}
-
-const char *vet_stage_what(enum vet_stage s)
-{
-	return stages[s].what;
+	return stages[s];
 }
 
 const char *vet_verdict_name(enum vet_verdict v)

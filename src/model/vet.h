@@ -16,7 +16,6 @@ enum vet_stage {
 	VET_STAGES
 };
 const char *vet_stage_name(enum vet_stage s);
-const char *vet_stage_what(enum vet_stage s);
 
 enum vet_verdict {
 	VET_ACCEPTED,
