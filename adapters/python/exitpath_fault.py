@@ -10,6 +10,7 @@ Facts alone are reported; src/fault/site.c judges.
 """
 import faulthandler
 import gc
+import hashlib
 import json
 import os
 import re
@@ -177,8 +178,9 @@ class Fault:
         near = sum(self._distance(p.site) < _FAR for p in points)
         left = points[self._most or len(points):]
         points = points[:self._most or None]
+        about = _about(self.places)
         self.report.add("plan", sites=len(self._sites.all), points=len(points), left=len(left),
-                        near=near, calls=self._calls, outside=outside)
+                        near=near, calls=self._calls, outside=outside, about=about)
         for path, why in self._sites.failed:
             self.note("%s could not be given numbers and runs as it is: %s"
                       % (self.places.below(path) or path, why))
@@ -193,8 +195,11 @@ class Fault:
         gc.freeze()
         for point in points:
             self.report.add("point", **self._fields(point))
+        known = self._known(about)
         if not unsafe or not self._forks:
             for point in points:
+                if point.key in known:
+                    continue
                 done += 1
                 self._progress(done, len(points))
                 for test in point.tests:
@@ -225,6 +230,14 @@ class Fault:
         gc.unfreeze()
         self.warnings.stop()
         self.report.add("done")
+
+    def _known(self, about):
+        """Points that an earlier run came to know, with the same surroundings."""
+        try:
+            known = json.loads(get(os.path.join(self._dir, "known")))
+        except ValueError:
+            return ()
+        return set(known["keys"]) if known["about"] == about else ()
 
     def _plan(self, passed):
         points, outside = [], 0
@@ -641,6 +654,21 @@ class Fault:
 
 
 # --- helpers ---------------------------------------------------------------------------
+
+
+def _about(places):
+    """The interpreter and all that is loaded of other projects, told apart by size and time."""
+    text = [sys.version]
+    for name, module in sorted(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and not name.startswith("exitpath_") and not (
+                places.is_project(path)):
+            try:
+                at = os.stat(path)
+            except OSError:
+                continue
+            text.append("%s %d %d" % (path, at.st_size, at.st_mtime_ns))
+    return hashlib.sha256("\n".join(text).encode("utf-8", "replace")).hexdigest()
 
 
 def _in_memory(connection):

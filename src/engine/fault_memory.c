@@ -16,6 +16,7 @@ struct fault_memory {
 	char base_key[SHA256_HEX], key[SHA256_HEX];
 	bool keep_whole, fresh, begun, dirty;
 	json_t *points; /* key in hex → null or a finding */
+	char *about;	/* or NULL */
 	bool whole;
 	uint64_t written_us;
 };
@@ -41,6 +42,7 @@ static void write_down(struct fault_memory *m)
 		return;
 	json_put_bool(j, "whole", m->whole);
 	json_object_set(j, "points", m->points);
+	json_put(j, "about", m->about);
 	store_put_observation(m->store, m->key, j, NULL);
 	m->written_us = clock_us();
 	m->dirty = false;
@@ -52,6 +54,7 @@ void fault_memory_free(struct fault_memory *m)
 		return;
 	write_down(m);
 	json_decref(m->points);
+	free(m->about);
 	free(m);
 }
 
@@ -78,6 +81,36 @@ void fault_memory_begin(struct fault_memory *m, const char *binaries)
 	json_decref(m->points);
 	m->points = json_incref(points);
 	m->whole = json_get_bool(j, "whole", false);
+	m->about = xstrdup(json_get(j, "about", NULL));
+}
+
+json_t *fault_memory_keys(const struct fault_memory *m)
+{
+	json_t *names;
+	const char *name;
+	json_t *value;
+
+	if (!m || !m->begun || !json_object_size(m->points))
+		return NULL;
+	names = json_array();
+	json_object_foreach (m->points, name, value)
+		json_array_append_new(names, json_text(name));
+	return names;
+}
+
+const char *fault_memory_about(const struct fault_memory *m)
+{
+	return m && m->about ? m->about : "";
+}
+
+void fault_memory_set_about(struct fault_memory *m, const char *about)
+{
+	if (!m || !m->begun || !strcmp(fault_memory_about(m), about))
+		return;
+	json_object_clear(m->points);
+	m->whole = false;
+	free(m->about);
+	m->about = xstrdup(about);
 }
 
 static void key_name(uint64_t key, char ret[17])

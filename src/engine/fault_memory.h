@@ -7,6 +7,7 @@
 #define EXITPATH_ENGINE_FAULT_MEMORY_H
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "model/fault.h"
 
 struct store;
@@ -34,6 +35,12 @@ void fault_memory_begin(struct fault_memory *m, const char *binaries);
 /* Is the point known? ret (zeroed): the finding, with defect DEFECT_NONE when it was
  * survived; its replay is not kept. */
 bool fault_memory_get(struct fault_memory *m, uint64_t key, struct fault_finding *ret);
+/* The keys that are known, as names; NULL: none. The caller lets go of it. */
+json_t *fault_memory_keys(const struct fault_memory *m);
+/* What keys belong to that is seen in a run alone ("": not seen yet). Another than it
+ * was: nothing is known any more. */
+const char *fault_memory_about(const struct fault_memory *m);
+void fault_memory_set_about(struct fault_memory *m, const char *about);
 /* A point is settled: f is confirmed, or NULL: survived. Written now and then. */
 void fault_memory_put(struct fault_memory *m, uint64_t key,
 		      const struct fault_finding *f);

@@ -78,8 +78,13 @@ static bool serves(struct sites *s, const struct run_result *result)
 
 static int explore(struct sites *s, struct err *err)
 {
-	CLEANUP_JSON json_t *keys = NULL;
-	struct site_ask ask = {.here = s->opts->no_fork, .timeout_ms = SITE_TIMEOUT_MS};
+	CLEANUP_JSON json_t *keys = NULL, *known = sites_known(s);
+	struct site_ask ask = {
+		.all = true,
+		.here = s->opts->no_fork,
+		.known = known,
+		.timeout_ms = SITE_TIMEOUT_MS,
+	};
 	struct run_result result;
 
 	if (s->opts->key) {
@@ -99,6 +104,7 @@ static int explore(struct sites *s, struct err *err)
 	s->report->points = s->report->chosen + s->found.outside;
 	s->report->calls = s->found.calls;
 	s->report->near = s->found.near;
+	sites_recall(s);
 	return serves(s, &result);
 }
 
@@ -131,6 +137,8 @@ static int next_point(void *ctx, struct run_spec *spec, struct err *err)
 		.timeout_ms = s->whole_us / 1000 * TIME_FACTOR + TIME_MORE_MS,
 	};
 
+	while (*l->at < s->found.npoints && sites_knows(s, s->found.points[*l->at].key))
+		(*l->at)++;
 	if (*l->at == s->found.npoints || sites_late(s))
 		return 0;
 	progress_tell(s->opts->progress, "fault", "points", NULL, *l->at,
@@ -325,6 +333,8 @@ static int check_all(struct sites *s, struct err *err)
 
 		progress_tell(s->opts->progress, "fault", "checks", NULL, i,
 			      s->found.npoints);
+		if (sites_knows(s, s->found.points[i].key))
+			continue;
 		if (sites_check(s, &s->found.points[i], &r, err) < 0)
 			return -1;
 		move_trials(&r, &s->found);
@@ -367,6 +377,7 @@ static int explore_python(const struct fault_opts *opts, char *const *argv,
 		return err_set(err, ERR_USAGE,
 			       "--nth: a call of Python fails the first time alone");
 	rc = run_all(&s, err);
+	sites_remember(&s);
 	sites_close(&s);
 	return rc;
 }

@@ -4,13 +4,14 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "engine/fault_explore.h"
+#include "engine/fault_memory.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* ---- findings ---- */
 
-static char *replay_of(const struct sites *s, uint64_t key)
+char *site_replay(const struct sites *s, uint64_t key)
 {
 	const struct fault_opts *o = s->opts;
 	CLEANUP(strv) struct strv v = {0};
@@ -66,7 +67,7 @@ static void fill_finding(const struct sites *s, const struct site_point *p,
 			   ? xasprintf("%s after its effect", t->error ? t->error : "?")
 			   : xstrdup(t->error ? t->error : "?");
 	f->key = p->key;
-	f->replay = replay_of(s, p->key);
+	f->replay = site_replay(s, p->key);
 	leak_copy(&f->chain, &t->chain, 0);
 }
 
@@ -79,7 +80,8 @@ static void collect(const struct sites *s, struct fault_report *into)
 		struct fault_finding f = {0};
 
 		if (!p || !site_judge(p, t, &f) ||
-		    is_known(s, p, f.defect, into->findings, into->nfindings)) {
+		    is_known(s, p, f.defect, into->findings, into->nfindings) ||
+		    is_known(s, p, f.defect, s->report->findings, s->report->nfindings)) {
 			fault_finding_release(&f);
 			continue;
 		}
@@ -231,7 +233,7 @@ static void count_trials(struct sites *s)
 
 	for (size_t i = 0; i < s->found.npoints; i++) {
 		const struct site_point *p = &s->found.points[i];
-		bool fired = false, tried = false, not_again = false;
+		bool fired = sites_knows(s, p->key), tried = false, not_again = false;
 
 		for (size_t k = 0; k < s->found.ntrials; k++) {
 			const struct site_trial *t = &s->found.trials[k];
@@ -244,7 +246,8 @@ static void count_trials(struct sites *s)
 		r->missed += tried && !fired;
 		again += not_again && !fired;
 	}
-	*(s->here ? &r->rerun : &r->forked) = r->explored + r->missed;
+	r->known = s->nknown;
+	*(s->here ? &r->rerun : &r->forked) = r->explored + r->missed - r->known;
 	if (again)
 		strv_addf(&r->notes,
 			  "%zu points are reached by tests alone that cannot be "
@@ -266,6 +269,8 @@ int sites_conclude(struct sites *s, struct err *err)
 	if (confirm_all(s, err) < 0)
 		return -1;
 	count_trials(s);
+	if (r->explored + r->missed == r->chosen && !sites_late(s))
+		fault_memory_done(s->opts->memory);
 	if (r->nfindings)
 		fault_end_with(r, OUTCOME_DEFECT, NULL, NULL);
 	else if (!r->explored && !s->opts->only)

@@ -157,6 +157,14 @@ bool sites_late(const struct sites *s)
 	return s->opts->time_ms && time_left_ms(s) <= 1;
 }
 
+/* Some is kept for what is found to be confirmed. */
+static uint64_t time_for(const struct sites *s, const struct site_ask *a)
+{
+	uint64_t left = time_left_ms(s);
+
+	return a->all && left > 1 ? left * 3 / 4 : left;
+}
+
 static json_t *settings_of(const struct site_run *r, const struct site_ask *a,
 			   enum python_use use)
 {
@@ -184,7 +192,7 @@ static json_t *settings_of(const struct site_run *r, const struct site_ask *a,
 	json_put(fault, "call", opts->call);
 	json_put(fault, "caller", opts->caller);
 	json_put_int(fault, "points", opts->points);
-	json_put_int(fault, "time_ms", (int64_t)time_left_ms(r->s));
+	json_put_int(fault, "time_ms", (int64_t)time_for(r->s, a));
 	json_put_bool(fault, "forever", opts->forever);
 	json_put_bool(fault, "fork", !a->here);
 	json_object_set_new(j, "fault", fault);
@@ -227,6 +235,15 @@ static int make_token(char *ret, struct err *err)
 	return 0;
 }
 
+/* In a file: an environment has not room for many. */
+static int put_known(const struct site_run *r, const json_t *known, struct err *err)
+{
+	CLEANUP_FREE char *path = path_join(r->dir, "known"),
+			  *text = json_canonical(known);
+
+	return write_file(path, text, strlen(text), err);
+}
+
 int site_run_prepare(struct site_run *r, struct sites *s, const struct site_ask *a,
 		     struct run_spec *spec, struct err *err)
 {
@@ -242,6 +259,8 @@ int site_run_prepare(struct site_run *r, struct sites *s, const struct site_ask 
 		sandbox_add_view(&r->sandbox, r->dir, r->dir, VIEW_WRITE);
 		spec->sandbox = &r->sandbox;
 	}
+	if (a->known && put_known(r, a->known, err) < 0)
+		return -1;
 	strv_copy(&spec->argv, s->argv);
 	fill_env(r, a, spec, &clean);
 	spec->cwd = xstrdup(s->cwd);

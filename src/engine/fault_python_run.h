@@ -27,6 +27,7 @@ struct sites {
 	bool first;	   /* some points were explored in first runs of tests */
 	char *said;	   /* the last line of the last run that failed; NULL: none */
 	struct site_report found;
+	size_t nknown; /* of its points, from an earlier run */
 };
 int sites_open(struct sites *s, struct err *err);
 /* Removes what the runs left. */
@@ -37,6 +38,8 @@ bool sites_late(const struct sites *s); /* no run is to begin any more */
 struct site_ask {
 	json_t *keys, *tests; /* borrowed; NULL: all */
 	json_t *first;	      /* points that fail in a test's first run; NULL: none */
+	json_t *known;	      /* sites_known(); NULL: none */
+	bool all;	      /* the run that explores */
 	bool here;	      /* in the process itself, without forks */
 	uint64_t bare;	      /* the runner's own pass, with that point failing … */
 	bool check;	      /* … and opts->check behind it */
@@ -70,7 +73,17 @@ void site_take_death(struct site_report *r, const struct run_result *result);
 int sites_check(struct sites *s, const struct site_point *p, struct site_report *ret,
 		struct err *err);
 
+/* fault_python_known.c: what an earlier run came to know of points. */
+/* Reads it. For the adapter, which leaves these points out; NULL: none. */
+json_t *sites_known(struct sites *s);
+/* After the run that explores: which of its points are known; findings are reported. */
+void sites_recall(struct sites *s);
+bool sites_knows(const struct sites *s, uint64_t key);
+/* Keeps what was survived, and what was found and confirmed. */
+void sites_remember(struct sites *s);
+
 /* fault_python_found.c: what is found is confirmed, and the report is filled. */
+char *site_replay(const struct sites *s, uint64_t key);
 int sites_conclude(struct sites *s, struct err *err);
 
 #endif

@@ -175,6 +175,7 @@ static bool parse_event(const json_t *j, struct site_report *r)
 		r->outside += positive(j, "outside");
 		r->left += positive(j, "left");
 		r->near += positive(j, "near");
+		set_once(&r->about, json_get(j, "about", ""));
 	} else if (!strcmp(event, "point")) {
 		return parse_point(j, r);
 	} else if (!strcmp(event, "fired")) {
@@ -232,6 +233,7 @@ void site_report_release(struct site_report *r)
 	free(r->refused);
 	free(r->failed);
 	free(r->unsafe);
+	free(r->about);
 	free(r->malformed);
 	strv_release(&r->notes);
 	*r = (struct site_report){0};

@@ -69,6 +69,7 @@ struct site_trial {
 struct site_report {
 	bool started, planned, done, exited;
 	char *runner, *refused, *failed, *unsafe; /* or NULL */
+	char *about; /* of the interpreter and what it loaded; or NULL */
 	bool counted;
 	uint64_t tests, skipped, calls;
 	size_t outside; /* points that no test that passes reaches */

@@ -822,3 +822,46 @@ held TextIOWrapper.read read
 EOT
   [ "$(jq -c '[.explored, .chosen, .near]' <<<"$output")" = '[3,6,6]' ]
 }
+
+@test "fault python: a run that was cut short is gone on with" {
+  mkdir -p vendor/v.dist-info && echo x=1 >vendor/v.py && echo vendor >.gitignore
+  cat >slow.py <<'PY'
+import time
+
+def held(path):
+    f = open(path)
+    f.read()
+    f.close()
+PY
+  for i in 1 2 3 4 5 6; do
+    printf 'def step%d(path):\n    with open(path) as f:\n        f.read()\n    time.sleep(0.1)\n' $i >>slow.py
+  done
+  cat >test_slow.py <<'PY'
+import sys, slow
+sys.path.insert(0, "vendor")
+import v
+def test_held(): slow.held(__file__)
+for name in [n for n in dir(slow) if n.startswith("step")]:
+    exec("def test_%s(): slow.%s(__file__)" % (name, name))
+PY
+  commit_all one
+  cut_short() {
+    for seconds in 2 3 4 6 9 15; do
+      run --separate-stderr "$EXITPATH_BIN" fault --quiet --json --fresh --time ${seconds}s -- $pytest
+      [ "$(jq '.explored - .unconfirmed' <<<"$output")" -lt 2 ] || break
+    done
+    [ "$(jq '.explored < 15 and .chosen == 15' <<<"$output")" = true ]
+  }
+  known() { jq -c '[.known > 1, .explored, (.findings | length)]' <<<"$output"; }
+  cut_short
+  fault 20 -- $pytest
+  [ "$(known)" = '[true,15,1]' ] || { echo "$output"; return 1; }
+  # What came to its end is begun anew.
+  fault 20 -- $pytest
+  [ "$(known)" = '[false,15,1]' ]
+  # Something else that is loaded and no part of the tree.
+  cut_short
+  echo y=1 >>vendor/v.py
+  fault 20 -- $pytest
+  [ "$(known)" = '[false,15,1]' ]
+}
