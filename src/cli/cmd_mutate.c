@@ -155,7 +155,10 @@ static int run(char **argv)
 	opts.limit_ms = limit_ms;
 	opts.jobs = jobs ? (unsigned)jobs : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	opts.fork = !no_fork;
-	if (engine_mutate(&opts, &report, &err) < 0)
+	opts.progress = progress_line(common.quiet);
+	status = engine_mutate(&opts, &report, &err);
+	progress_clear();
+	if (status < 0)
 		return command_fail(&err);
 	if (threshold && mutate_score(&report) * 100 < threshold)
 		report.outcome = OUTCOME_REJECTED;

@@ -44,7 +44,7 @@ struct mutate_opts {
 	uint64_t limit_ms; /* of the tests without a mutant */
 	unsigned jobs;
 	bool fork; /* try mutants in forks where that is safe */
-	struct progress *progress;
+	const struct progress *progress;
 };
 
 struct mutate_report {

@@ -17,6 +17,7 @@
 
 #define FILE_CAP ((size_t)SOURCE_MAX_BYTES)
 #define SAID_CAP ((size_t)4 << 20)
+#define MEMORY (UINT64_C(4) << 30) /* of all processes of a run */
 
 /* ---- files ---- */
 
@@ -192,6 +193,8 @@ int mutate_c_run(struct mutate_c *m, char *const *argv, bool builds, uint64_t li
 	spec.cwd = xstrdup(m->cwd);
 	spec.dir = xstrdup(dir);
 	spec.timeout_ms = limit_ms;
+	if (!builds) /* a loop that allocates and does not end is near */
+		spec.limits.memory = MEMORY;
 	if (m->opts->isolation == ISOLATION_SANDBOX) {
 		sandbox_copy(&sandbox, &m->views);
 		sandbox.network = builds ? NETWORK_HOST : NETWORK_LOOPBACK;

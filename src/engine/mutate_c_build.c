@@ -52,6 +52,7 @@ static int build(struct mutate_c *m, bool *ret_built, struct buf *said, struct e
 	uint64_t start = clock_us();
 
 	buf_clear(said);
+	progress_tell(m->opts->progress, "mutate", "a build", NULL, m->report->builds, 0);
 	if (write_files(m, err) < 0 ||
 	    mutate_c_run(m, argv, true, BUILD_MS, false, &run, said, err) < 0)
 		return -1;

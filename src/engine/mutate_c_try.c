@@ -39,6 +39,8 @@ static int try_none(struct mutate_c *m, struct mutants_map *map, struct err *err
 	CLEANUP_FREE char *how = NULL;
 
 	map->mode = MUTANTS_OFF;
+	progress_tell(m->opts->progress, "mutate", "the tests without a mutant", NULL, 0,
+		      0);
 	if (mutate_c_run(m, m->opts->argv, false, m->opts->limit_ms, false, &run, NULL,
 			 err) < 0)
 		return -1;
@@ -74,6 +76,9 @@ static int try_all(struct mutate_c *m, struct mutants_map *map, struct err *err)
 	uint64_t start = clock_us();
 
 	prepare(m, map, mode);
+	progress_tell(m->opts->progress, "mutate",
+		      mode == MUTANTS_FORK ? "mutants, in forks" : "which are reached",
+		      NULL, 0, 0);
 	if (mode == MUTANTS_FORK)
 		limit_ms += (uint64_t)m->n * map->limit_ms;
 	if (mutate_c_run(m, m->opts->argv, false, limit_ms, mode == MUTANTS_FORK, &run,
@@ -110,9 +115,9 @@ static int try_alone(struct mutate_c *m, struct mutants_map *map, uint32_t id,
 			break; /* that was the second time */
 		limit_ms *= 2;
 	}
-	*ret = run_result_late(&run)	 ? MUTANT_UNDECIDED
-	       : run_result_passed(&run) ? MUTANT_SURVIVED
-					 : MUTANT_KILLED;
+	*ret = run_result_late(&run) || run_result_over_limit(&run) ? MUTANT_UNDECIDED
+	       : run_result_passed(&run)			    ? MUTANT_SURVIVED
+								    : MUTANT_KILLED;
 	return 0;
 }
 
@@ -129,8 +134,10 @@ static int decide(struct mutate_c *m, struct mutants_map *map,
 		} else if (end >= 0) {
 			verdicts[i] = end ? MUTANT_KILLED : MUTANT_SURVIVED;
 			m->report->forked++;
-		} else if (try_alone(m, map, i, &verdicts[i], err) < 0) {
-			return -1;
+		} else {
+			progress_tell(m->opts->progress, "mutate", "runs", NULL, i, m->n);
+			if (try_alone(m, map, i, &verdicts[i], err) < 0)
+				return -1;
 		}
 	}
 	return 0;
