@@ -13,11 +13,7 @@ fault() { # STATUS OPTION…: its JSON is $output
   local expected=$1
   shift
   run --separate-stderr "$EXITPATH_BIN" fault --quiet --json "$@"
-  if [ "$status" -ne "$expected" ]; then
-    echo "exit status $status, expected $expected: $*"
-    echo "$output" "$stderr"
-    return 1
-  fi
+  ended "$expected"
 }
 
 defects() { jq -r '.findings[] | .defect + " " + .call' <<<"$output" | sort; }
@@ -233,6 +229,26 @@ CASES
     fault 20 --no-fork -- ./t
     [ "$(defects)" = "$alone" ]
   done
+}
+
+@test "fault: fifty points of sqlite3's shell, the same verdicts in forks and in runs" {
+  command -v sqlite3 >/dev/null || skip "no sqlite3"
+  make_repo
+  cat >script.sql <<'SQL'
+CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT);
+BEGIN;
+INSERT INTO t (name) VALUES ('a'), ('b');
+COMMIT;
+CREATE INDEX i ON t (name);
+SELECT name, count(*) FROM t GROUP BY name ORDER BY 1;
+SQL
+  verdicts() { jq -c '[.outcome, .explored, .missed, .unconfirmed], (.findings[] | [.key, .defect])' <<<"$output"; }
+  fault '0|20' --points 50 -- sh -c 'exec sqlite3 :memory: <script.sql'
+  forked=$(verdicts)
+  [ "$(jq '.explored == 50 and .forked > 25' <<<"$output")" = true ]
+  fault '0|20' --points 50 --no-fork -- sh -c 'exec sqlite3 :memory: <script.sql'
+  [ "$(jq .forked <<<"$output")" -eq 0 ]
+  [ "$(verdicts)" = "$forked" ] || { diff <(echo "$forked") <(verdicts); return 1; }
 }
 
 @test "fault: lists of arguments, vfork, less than was asked for, a database" {
