@@ -39,9 +39,11 @@ class Say:
     def __init__(self):
         self.fd = os.dup(1)
         null = os.open("/dev/null", os.O_RDWR)
-        for fd in range(3):
-            os.dup2(null, fd)
-        os.close(null)
+        try:
+            for fd in range(3):
+                os.dup2(null, fd)
+        finally:
+            os.close(null)
 
     def __call__(self, **what):
         text = json.dumps(what).encode() + b"\n"
