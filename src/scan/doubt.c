@@ -98,6 +98,18 @@ static bool failed_to_grow(const struct scan_function *fn, const struct resource
 	return false;
 }
 
+/* `channel = file.getChannel()`: to close that is enough. */
+static bool gives_part(const struct scan_function *fn, uint32_t call,
+		       const struct resource *r)
+{
+	struct text callee = effect_callee(fn->lang, fn->t, call);
+
+	return callee.len > r->name.len && !memcmp(callee.at, r->name.at, r->name.len) &&
+	       callee.at[r->name.len] == '.' &&
+	       text_among(text_last(callee), "getChannel getFD getInputStream "
+					     "getOutputStream detach makefile");
+}
+
 /* `d.then(c => …)`: a function of its own takes it. */
 static bool has_callback(const struct scan_function *fn, uint32_t call,
 			 const struct resource *r)
@@ -122,7 +134,7 @@ static bool is_given(const struct scan_function *fn, const struct resource *r)
 
 	for (uint32_t n = r->node + 1; n < fn->t->nodes[function].after; n++)
 		if (source_has(&fn->lang->calls, fn->t->nodes[n].kind) &&
-		    (has_callback(fn, n, r) ||
+		    (has_callback(fn, n, r) || gives_part(fn, n, r) ||
 		     (!name_only_uses(text_last(effect_callee(fn->lang, fn->t, n))) &&
 		      takes(fn, n, r))))
 			return true;
@@ -340,23 +352,10 @@ static bool is_on_failure(const struct scan_function *fn, uint32_t node)
 	return false;
 }
 
-/* Failure releases it, and success does not: then it has gone elsewhere. */
-static bool is_kept_by_success(const struct scan_function *fn, const struct resource *r,
-			       const struct scan_way *way)
+/* Do only handlers and branches that leave release it? */
+static bool is_released_by_failure(const struct scan_function *fn,
+				   const struct resource *r)
 {
-	struct text value = {"", 0};
-
-	if (way->raises || way->never || r->pair)
-		return false;
-	if (way->exit != SOURCE_NONE) {
-		value = effect_text(fn->t, way->exit);
-		if (!fn->lang->exceptions &&
-		    !text_among(value, "*nil *0; *true; *OK; *SUCCESS;"))
-			return false;
-	}
-	if (way->exit != SOURCE_NONE && is_on_failure(fn, way->exit) &&
-	    !fn->lang->exceptions)
-		return false;
 	for (size_t i = 0; i < fn->flow->nops; i++) {
 		const struct flow_op *op = &fn->flow->ops[i];
 
@@ -370,8 +369,29 @@ static bool is_kept_by_success(const struct scan_function *fn, const struct reso
 	return true;
 }
 
-/* `try: work(f) except OSError: f.close(); raise`: only what the handlers do not name is
- * lost. */
+/* Failure releases it, and success does not: then it has gone elsewhere. */
+static bool is_kept_by_success(const struct scan_function *fn, const struct resource *r,
+			       const struct scan_way *way)
+{
+	struct text value = {"", 0};
+
+	/* `t = tls.Client(conn)` holds it, too. */
+	if (way->raises || way->never || (r->pair && !is_given(fn, r)))
+		return false;
+	if (way->exit != SOURCE_NONE) {
+		value = effect_text(fn->t, way->exit);
+		if (!fn->lang->exceptions &&
+		    !text_among(value, "*nil *0; *true; *OK; *SUCCESS;"))
+			return false;
+	}
+	if (way->exit != SOURCE_NONE && is_on_failure(fn, way->exit) &&
+	    !fn->lang->exceptions)
+		return false;
+	return is_released_by_failure(fn, r);
+}
+
+/* `try: work(f) except OSError: f.close(); raise`: only what the handlers do not name, or
+ * what the finally itself raises, is lost. A handler that has it at all may see to it. */
 static bool is_caught(const struct scan_function *fn, const struct resource *r,
 		      uint32_t node)
 {
@@ -384,8 +404,10 @@ static bool is_caught(const struct scan_function *fn, const struct resource *r,
 		    t->nodes[n].field != fn->lang->f_body)
 			continue;
 		for (SOURCE_CHILDREN(t, p, child))
-			if (source_has(&fn->lang->handlers, t->nodes[child].kind) &&
-			    effect_of(fn->lang, t, child, r) == EFFECT_RELEASED)
+			if ((source_has(&fn->lang->handlers, t->nodes[child].kind) &&
+			     effect_of(fn->lang, t, child, r) != EFFECT_NONE) ||
+			    (source_has(&fn->lang->finallys, t->nodes[child].kind) &&
+			     effect_of(fn->lang, t, child, r) == EFFECT_RELEASED))
 				return true;
 	}
 	return false;
@@ -447,7 +469,7 @@ const char *scan_doubt(const struct scan_function *fn, const struct resource *r,
 	if (is_wrapper(fn, r))
 		return "what it is made of belongs to another";
 	if (way->implicit)
-		return r->pair || is_closed(fn, r)
+		return r->pair || (is_closed(fn, r) && !is_released_by_failure(fn, r))
 			       ? NULL
 			       : "only its release says that it is a resource";
 	if (way->never && is_given(fn, r))

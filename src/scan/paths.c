@@ -304,8 +304,11 @@ static bool is_learnable(const struct scan_lang *l, const struct source_tree *t,
 	struct text callee = effect_callee(l, t, call), last = text_last(callee);
 	uint32_t arguments = source_child(t, call, l->f_arguments);
 
-	if (text_among(last, "append len cap min max abs va_arg make *Error") ||
+	if (text_among(last,
+		       "append len cap min max abs va_arg make *Error *Exception") ||
 	    is_upper(last) ||
+	    (l->closeable && text_among(last, "ByteArray* String* CharArray*")) ||
+	    (l->part_is_own && name_keeps(last) && !name_acquires(last)) ||
 	    (l->part_is_own && (name_borrows(last) || text_among(last, "ato* strto*"))))
 		return false;
 	if (name_acquires(last))

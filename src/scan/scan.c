@@ -13,10 +13,10 @@
 static bool is_test_file(const char *path)
 {
 	static const char *const parts[] = {
-		"/test/",      "/tests/",   "/testing/",  "/testdata/",
-		"/__tests__/", "/example/", "/examples/", "/bench/",
-		"/benchmark",  "/fuzz/",    "/contrib/",  "/demo/",
-		"/t/helper/",  "/spec/",    "/docs/",	  "/unit-tests/"};
+		"/test/",    "/tests/",	    "/testing/", "/testdata/", "/__tests__/",
+		"/example/", "/examples/",  "bench/",	 "/benchmark", "testsuite",
+		"/fuzz/",    "/contrib/",   "/demo/",	 "/t/helper/", "/spec/",
+		"/docs/",    "/unit-tests/"};
 	const char *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
@@ -26,7 +26,8 @@ static bool is_test_file(const char *path)
 			return true;
 	return !strncmp(name, "test_", 5) || !strncmp(name, "test-", 5) ||
 	       strstr(name, "_test.") || strstr(name, ".test.") ||
-	       strstr(name, ".spec.") || strstr(name, "Test.java");
+	       strstr(name, ".spec.") || strstr(name, "Test.java") ||
+	       strstr(name, "Benchmark.java");
 }
 
 /* `int cmd_add(int argc, char **argv)`: what main() hands its arguments to. */
