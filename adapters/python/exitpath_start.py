@@ -21,7 +21,7 @@ def prepare():
         settings = json.loads(os.environ[NAME])
     except ValueError:
         return
-    kind = "exitpath_fault" if "fault" in settings else "exitpath"
+    kind = "exitpath" + next(("_" + k for k in ("fault", "mutate") if k in settings), "")
     if settings["mode"] == "program":
         _reexec(settings, kind + "_program")
     if "fault" in settings:
@@ -45,7 +45,8 @@ def claim():
         rest = [p for p in path.split(os.pathsep) if p != HERE]
         _restore("PYTHONPATH", os.pathsep.join(rest) or None)
     plugins = [p for p in os.environ.get("PYTEST_PLUGINS", "").split(",")
-               if p not in ("", "exitpath_pytest", "exitpath_fault_pytest")]
+               if p not in ("", "exitpath_pytest", "exitpath_fault_pytest",
+                            "exitpath_mutate_pytest")]
     _restore("PYTEST_PLUGINS", ",".join(plugins) or None)
     return settings
 

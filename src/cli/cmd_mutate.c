@@ -1,6 +1,8 @@
 #include "cli/cmd.h"
 #include "cli/terminal.h"
 
+#include "base/buf.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "engine/mutate.h"
@@ -10,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHOWN_TESTS = 3 };
+
 static struct strv targets;
-static const char *setup, *diff;
+static const char *setup, *diff, *schema;
 static int jobs, threshold;
 static uint64_t limit_ms = 60000;
 static bool no_fork;
@@ -23,6 +27,8 @@ static const struct option_row rows[] = {
 	 OPTION_COMMAND, &setup, 0, 0},
 	{"diff", "REV", "only lines that changed since this revision, one mutant each",
 	 OPTION_TEXT, &diff, 0, 0},
+	{"report", "FILE", "write mutation-testing-report-schema 2, for its viewers",
+	 OPTION_TEXT, &schema, 0, 0},
 	{"threshold", "N", "fail when fewer than N % are killed", OPTION_NUMBER,
 	 &threshold, 0, 100},
 	{"time", "DUR", "the tests may take, without a mutant (1m)", OPTION_DURATION,
@@ -33,15 +39,64 @@ static const struct option_row rows[] = {
 	{0},
 };
 
+/* The lines from first to last of a text. */
+static void print_lines(const char *text, const char *mark)
+{
+	for (const char *end; *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		if (end != text || *end)
+			printf("%s%.*s\n", mark, (int)(end - text), text);
+	}
+}
+
+/* As a diff of whole lines: what was there, what stands there instead. */
+static bool print_diff(const struct mutate_row *r)
+{
+	CLEANUP(buf) struct buf text = {0}, new = {0};
+	CLEANUP_FREE char *old = NULL;
+	const char *first, *end;
+
+	if (read_file(r->path, SIZE_MAX, &text, NULL) < 0 || r->end > text.len)
+		return false;
+	first = text.data + r->start;
+	while (first > text.data && first[-1] != '\n')
+		first--;
+	end = text.data + r->end;
+	while (end < text.data + text.len && *end != '\n')
+		end++;
+	old = xstrndup(first, (size_t)(end - first));
+	buf_add(&new, first, (size_t)(text.data + r->start - first));
+	buf_adds(&new, r->after);
+	buf_add(&new, text.data + r->end, (size_t)(end - text.data) - r->end);
+	printf("@@ -%u +%u @@\n", r->line, r->line);
+	print_lines(old, "-");
+	print_lines(buf_str(&new), "+");
+	return true;
+}
+
+static void print_tests(const struct mutate_row *r)
+{
+	for (size_t i = 0; i < r->tests.n && i < SHOWN_TESTS; i++)
+		printf("  reached by %s\n", r->tests.v[i]);
+	if (r->reached > SHOWN_TESTS && r->tests.n)
+		printf("  and %zu more\n", r->reached - SHOWN_TESTS);
+	if (r->why)
+		printf("  %s\n", r->why);
+}
+
 static void print_row(const struct mutate_row *r)
 {
 	const char *end;
 
 	printf("%s  %s:%u:%u  %s\n", mutant_verdict_name(r->verdict), r->path, r->line,
 	       r->column, r->operator_);
-	end = strchrnul(r->before, '\n');
-	printf("  - %.*s%s\n", (int)(end - r->before), r->before, *end ? " …" : "");
-	printf("  + %s\n", *r->after ? r->after : "(nothing)");
+	if (!r->whole || !print_diff(r)) {
+		end = strchrnul(r->before, '\n');
+		printf("  - %.*s%s\n", (int)(end - r->before), r->before,
+		       *end ? " …" : "");
+		printf("  + %s\n", *r->after ? r->after : "(nothing)");
+	}
+	print_tests(r);
 }
 
 static void print_text(const struct mutate_report *r)
@@ -81,6 +136,16 @@ static json_t *row_json(const struct mutate_row *r)
 	json_put(j, "before", r->before);
 	json_put(j, "after", r->after);
 	json_put(j, "verdict", mutant_verdict_name(r->verdict));
+	json_put(j, "killed_by", r->by);
+	json_put(j, "why", r->why);
+	if (r->tests.n) {
+		json_t *tests = json_array();
+
+		for (size_t i = 0; i < r->tests.n; i++)
+			json_array_append_new(tests, json_text(r->tests.v[i]));
+		json_object_set_new(j, "tests", tests);
+		json_put_int(j, "reached", (int64_t)r->reached);
+	}
 	return j;
 }
 
@@ -113,16 +178,25 @@ static int print_json(const struct mutate_report *r)
 	return command_print(line);
 }
 
+static int write_schema(const struct mutate_report *r, const char *dir, struct err *err)
+{
+	CLEANUP_JSON json_t *j = mutate_schema(r, dir);
+	CLEANUP_FREE char *text = json_pretty(j);
+
+	return write_file(schema, text, strlen(text), err);
+}
+
 static int run(char **argv)
 {
 	struct options o = {
 		.usage = "exitpath mutate [OPTION…] -- COMMAND…",
 		.about = "Changes the code under test, a little each time, and runs its "
 			 "tests: "
-			 "which changes\ndo they not notice? C only. All changes are in "
-			 "one "
-			 "build; a run chooses one.\n\nExit status: 0, or 60 below "
-			 "--threshold; 2 when it does not build or its tests fail.",
+			 "which changes\ndo they not notice? C: all changes are in one "
+			 "build, and a run chooses one. Python:\nwhere the command is "
+			 "pytest or unittest, and no --setup is given.\n\nExit status: "
+			 "0, or 60 below --threshold; 2 when it does not build or its "
+			 "tests fail.",
 		.rows = rows,
 		.command = true,
 	};
@@ -147,6 +221,7 @@ static int run(char **argv)
 		return command_fail(&err);
 	}
 	opts.dir = dir;
+	opts.progress = progress_line(common.quiet);
 	opts.store = common.store;
 	opts.isolation = common.isolation;
 	opts.setup = setup;
@@ -155,10 +230,11 @@ static int run(char **argv)
 	opts.limit_ms = limit_ms;
 	opts.jobs = jobs ? (unsigned)jobs : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	opts.fork = !no_fork;
-	opts.progress = progress_line(common.quiet);
 	status = engine_mutate(&opts, &report, &err);
 	progress_clear();
 	if (status < 0)
+		return command_fail(&err);
+	if (schema && write_schema(&report, dir, &err) < 0)
 		return command_fail(&err);
 	if (threshold && mutate_score(&report) * 100 < threshold)
 		report.outcome = OUTCOME_REJECTED;
@@ -173,6 +249,6 @@ static int run(char **argv)
 
 const struct command command_mutate = {
 	.name = "mutate",
-	.summary = "do the tests notice when the code is changed? (C)",
+	.summary = "do the tests notice when the code is changed?",
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #define EXITPATH_ENGINE_MUTATE_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/strv.h"
 #include "engine/progress.h"
 #include "model/outcome.h"
@@ -16,9 +17,10 @@
 enum mutant_verdict {
 	MUTANT_KILLED,
 	MUTANT_SURVIVED,
-	MUTANT_UNREACHED, /* no test runs that code */
-	MUTANT_UNDECIDED, /* alone and with more time, it was late again */
-	MUTANT_INVALID,	  /* does not compile */
+	MUTANT_UNREACHED,  /* no test runs that code */
+	MUTANT_UNDECIDED,  /* alone and with more time, it was late again */
+	MUTANT_INVALID,	   /* does not compile */
+	MUTANT_EQUIVALENT, /* compiles to the same code (Python) */
 	MUTANT_VERDICTS,
 };
 const char *mutant_verdict_name(enum mutant_verdict v);
@@ -30,6 +32,13 @@ struct mutate_row {
 	const char *operator_;
 	char *before, *after; /* texts; after "" : it is gone */
 	enum mutant_verdict verdict;
+	/* Python: tests that reached it (some of them, and how
+	 * many), the one that killed it, and why it is undecided. NULL, 0: not known */
+	bool whole; /* path is relative to the directory, and after stands there as it is
+		     */
+	struct strv tests;
+	size_t reached;
+	char *by, *why;
 };
 
 struct mutate_opts {
@@ -62,6 +71,17 @@ int engine_mutate(const struct mutate_opts *opts, struct mutate_report *ret,
 		  struct err *err);
 void mutate_report_release(struct mutate_report *r);
 DEFINE_CLEANUP(mutate_report)
+
+/* The language that mutates: by the command. Internal to engine/mutate*.c. */
+int mutate_c(const struct mutate_opts *opts, struct mutate_report *ret, struct err *err);
+int mutate_python(const struct mutate_opts *opts, struct mutate_report *ret,
+		  struct err *err);
+/* Of a path below the directory that is mutated. */
+bool mutate_is_test(const char *path);
+
+/* mutation-testing-report-schema, version 2, of all files with mutants. texts: dir/path.
+ */
+json_t *mutate_schema(const struct mutate_report *r, const char *dir);
 
 /* Killed, of those that are decided and were not killed by the compiler; -1: none. */
 double mutate_score(const struct mutate_report *r);

@@ -21,25 +21,6 @@
 
 /* ---- files ---- */
 
-/* Tests are what judges; changing them would judge nothing. */
-static bool is_test(const char *path)
-{
-	static const char *const dirs[] = {"test/", "tests/", "testing/",
-					   "t/",    "fuzz/",  "fuzzing/"};
-	const char *base = path_base(path);
-	size_t len = strlen(base);
-
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		const char *at = strstr(path, dirs[i]);
-
-		if (at && (at == path || at[-1] == '/'))
-			return true;
-	}
-	return !strncmp(base, "test", 4) ||
-	       (len > 7 && !strcmp(base + len - 7, "_test.c")) ||
-	       (len > 8 && !strcmp(base + len - 8, "_tests.c"));
-}
-
 static bool is_wanted(const struct mutate_c *m, const char *path)
 {
 	const char *prefix = repo_prefix(m->repo);
@@ -60,7 +41,7 @@ static bool is_wanted(const struct mutate_c *m, const char *path)
 		    (!strncmp(path, at, n) && (!path[n] || path[n] == '/')))
 			return true;
 	}
-	return (!targets || !targets->n) && !is_test(path);
+	return (!targets || !targets->n) && !mutate_is_test(path);
 }
 
 static int add_file(struct mutate_c *m, const char *path, struct err *err)
@@ -345,8 +326,7 @@ static void close_place(struct mutate_c *m)
 	free(m->cwd);
 }
 
-int engine_mutate(const struct mutate_opts *opts, struct mutate_report *ret,
-		  struct err *err)
+int mutate_c(const struct mutate_opts *opts, struct mutate_report *ret, struct err *err)
 {
 	struct mutate_c m = {.opts = opts, .report = ret};
 	CLEANUP_FREE enum mutant_verdict *verdicts = NULL;
@@ -363,34 +343,4 @@ int engine_mutate(const struct mutate_opts *opts, struct mutate_report *ret,
 	close_place(&m);
 	ret->wall_us = clock_us() - start;
 	return rc;
-}
-
-/* ---- the report ---- */
-
-const char *mutant_verdict_name(enum mutant_verdict v)
-{
-	static const char *const names[MUTANT_VERDICTS] = {
-		"killed", "survived", "unreached", "undecided", "invalid"};
-
-	return names[v];
-}
-
-double mutate_score(const struct mutate_report *r)
-{
-	size_t all = r->count[MUTANT_KILLED] + r->count[MUTANT_SURVIVED] +
-		     r->count[MUTANT_UNREACHED];
-
-	return all ? (double)r->count[MUTANT_KILLED] / (double)all : -1;
-}
-
-void mutate_report_release(struct mutate_report *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->v[i].path);
-		free(r->v[i].before);
-		free(r->v[i].after);
-	}
-	free(r->v);
-	strv_release(&r->notes);
-	*r = (struct mutate_report){0};
 }

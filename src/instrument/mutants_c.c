@@ -58,23 +58,8 @@ static struct mutant *add(struct mutator *m, const char *name, uint32_t n,
 			  enum mutant_form form, char *text)
 {
 	const struct source_node *node = &m->t->nodes[n];
-	struct mutant *new = VEC_ADD(m->out->v, m->out->n, m->out->cap);
 
-	*new = (struct mutant){
-		.operator_ = name,
-		.start = node->start,
-		.end = node->end,
-		.node = n,
-		.line = node->row + 1,
-		.column = source_column(m->t, n),
-		.end_line = source_end_line(m->t, n),
-		.form = form,
-		.text = text,
-	};
-	for (uint32_t at = node->end; at > 0 && m->t->text[at - 1] != '\n'; at--)
-		new->end_column++;
-	new->end_column++;
-	return new;
+	return mutants_add(m->out, m->t, n, node->start, node->end, name, form, text);
 }
 
 /* before, the node, after. */
@@ -326,23 +311,6 @@ static void conditions(struct mutator *m)
 	}
 }
 
-void mutant_release(struct mutant *x)
-{
-	free(x->text);
-	free(x->numbers);
-}
-
-static int compare(const void *pa, const void *pb)
-{
-	const struct mutant *a = pa, *b = pb;
-	int c;
-
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	c = strcmp(a->operator_, b->operator_);
-	return c ? c : strcmp(a->text, b->text);
-}
-
 static void visit(struct mutator *m, uint32_t n)
 {
 	uint16_t kind = m->t->nodes[n].kind;
@@ -406,55 +374,7 @@ void mutants_c_find(const struct source_tree *t, const uint8_t *code, struct mut
 		n++;
 	}
 	conditions(&m);
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), compare);
-}
-
-/* Of several on a line: a release or an error that is lost, then a change that keeps the
- * code going, then constants. */
-static unsigned rank(const struct mutant *x)
-{
-	if (!strcmp(x->operator_, "drop-release") ||
-	    !strcmp(x->operator_, "ignore-error"))
-		return 0;
-	if (x->form == MUTANT_GONE)
-		return 2;
-	return isdigit((unsigned char)*x->text) ? 3 : 1;
-}
-
-void mutants_one_a_line(struct mutants *m)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < m->n; i++) {
-		struct mutant *same = NULL, drop = m->v[i];
-
-		for (size_t k = kept; k > 0 && !same; k--)
-			if (m->v[k - 1].line == m->v[i].line)
-				same = &m->v[k - 1];
-		if (!same) {
-			m->v[kept++] = m->v[i];
-			continue;
-		}
-		if (rank(&drop) < rank(same)) {
-			struct mutant better = drop;
-
-			drop = *same;
-			*same = better;
-		}
-		mutant_release(&drop);
-	}
-	m->n = kept;
-	if (m->n) /* as the wraps need it */
-		qsort(m->v, m->n, sizeof(*m->v), compare);
-}
-
-void mutants_release(struct mutants *m)
-{
-	for (size_t i = 0; i < m->n; i++)
-		mutant_release(&m->v[i]);
-	free(m->v);
-	*m = (struct mutants){0};
+	mutants_sort(ret);
 }
 
 /* ---- the file ---- */

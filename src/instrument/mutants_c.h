@@ -7,39 +7,12 @@
 #define EXITPATH_INSTRUMENT_MUTANTS_C_H
 
 #include "base/buf.h"
-#include "base/strv.h"
+#include "instrument/mutants.h"
 #include "source/source.h"
-
-enum mutant_form {
-	MUTANT_VALUE, /* an expression in place of another */
-	MUTANT_TRUTH, /* the same, where only the truth counts */
-	MUTANT_GONE,  /* a statement does not happen */
-};
-
-struct mutant {
-	const char *operator_; /* "ROR"; static */
-	uint32_t start, end;   /* bytes of what is changed */
-	uint32_t node;
-	unsigned line, column, end_line, end_column;
-	enum mutant_form form;
-	char *text; /* what stands there instead, on one line; "" of MUTANT_GONE */
-	/* The same so that it compiles for numbers alone, NULL: it need not. Which of two
-	 * addresses is the smaller one is up to the linker: no test could tell. */
-	char *numbers;
-};
-struct mutants {
-	struct mutant *v;
-	size_t n, cap;
-};
 
 /* In the order of the file. code: of code_c_mark(). */
 void mutants_c_find(const struct source_tree *t, const uint8_t *code,
 		    struct mutants *ret);
-/* Drops all but one of each line. */
-void mutants_one_a_line(struct mutants *m);
-void mutant_release(struct mutant *x);
-void mutants_release(struct mutants *m);
-DEFINE_CLEANUP(mutants)
 
 /* Where in the rewritten file the code of a mutant stands. */
 struct mutant_place {
