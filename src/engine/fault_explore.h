@@ -39,6 +39,11 @@ struct explore {
 void fault_end_with(struct fault_report *r, enum outcome outcome, char *why,
 		    const char *hint);
 
+/* The command line that makes that point fail again. classes: it depends on them, where
+ * all that follows fails as well. The caller frees. */
+char *fault_replay(const struct fault_opts *o, char *const *argv, uint64_t key,
+		   bool classes);
+
 /* fault_choose.c: the plan, of the record. */
 void fault_choose(struct explore *x);
 void fault_fill_chain(struct explore *x, const struct fault_point *p, struct leak *chain);

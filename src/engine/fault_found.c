@@ -34,9 +34,9 @@ static char *class_list(uint32_t classes)
 	return buf_detach(&b);
 }
 
-static char *replay_of(const struct explore *x, uint64_t key)
+char *fault_replay(const struct fault_opts *o, char *const *argv, uint64_t key,
+		   bool classes)
 {
-	const struct fault_opts *o = x->opts;
 	CLEANUP(strv) struct strv v = {0};
 
 	if (o->invocation) {
@@ -46,10 +46,14 @@ static char *replay_of(const struct explore *x, uint64_t key)
 		strv_add(&v, "fault");
 		if (o->isolation != ISOLATION_SANDBOX)
 			strv_addf(&v, "--isolation=%s", isolation_name(o->isolation));
+		if (o->layer)
+			strv_addf(&v, "--layer=%s", o->layer->name);
 	}
 	if (o->forever) {
 		strv_add(&v, "--mode");
 		strv_add(&v, "forever");
+	}
+	if (o->forever && classes) {
 		strv_add(&v, "--classes");
 		strv_take(&v, class_list(o->classes));
 	}
@@ -63,9 +67,14 @@ static char *replay_of(const struct explore *x, uint64_t key)
 	strv_addf(&v, "%016" PRIx64, key);
 	if (!o->lifecycle) {
 		strv_add(&v, "--");
-		strv_copy(&v, x->session.argv);
+		strv_copy(&v, argv);
 	}
 	return shell_quote(v.v);
+}
+
+static char *replay_of(const struct explore *x, uint64_t key)
+{
+	return fault_replay(x->opts, x->session.argv, key, true);
 }
 
 /* Relative to the project; "$TMPDIR/out": the run's directory had a name of its own. It

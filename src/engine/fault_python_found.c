@@ -1,7 +1,6 @@
 /* Findings of the Python layer: judged, confirmed, counted. */
 #include "engine/fault_python_run.h"
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "engine/fault_explore.h"
 #include "engine/fault_memory.h"
@@ -13,36 +12,7 @@
 
 char *site_replay(const struct sites *s, uint64_t key)
 {
-	const struct fault_opts *o = s->opts;
-	CLEANUP(strv) struct strv v = {0};
-
-	if (o->invocation) {
-		strv_copy(&v, o->invocation->v);
-	} else {
-		strv_add(&v, "exitpath");
-		strv_add(&v, "fault");
-		if (o->isolation != ISOLATION_SANDBOX)
-			strv_addf(&v, "--isolation=%s", isolation_name(o->isolation));
-		if (o->layer) {
-			strv_add(&v, "--layer");
-			strv_add(&v, o->layer->name);
-		}
-	}
-	if (o->check && !o->invocation) {
-		strv_add(&v, "--check");
-		strv_add(&v, o->check);
-	}
-	if (o->forever) {
-		strv_add(&v, "--mode");
-		strv_add(&v, "forever");
-	}
-	strv_add(&v, "--replay");
-	strv_addf(&v, "%016" PRIx64, key);
-	if (!o->lifecycle) {
-		strv_add(&v, "--");
-		strv_copy(&v, s->argv);
-	}
-	return shell_quote(v.v);
+	return fault_replay(s->opts, s->argv, key, false);
 }
 
 /* The same call, before and after its effect, or in several tests: one finding. */

@@ -72,8 +72,8 @@ CASES
 
 @test "fault: forever, some classes, one call, few points" {
   program swallowed
-  fault 20 --mode forever --classes file -- ./t
-  [[ "$(jq -r '.findings[0].replay' <<<"$output")" == *"--mode forever --classes file --replay "* ]]
+  fault 20 --layer libc --mode forever --classes file -- ./t
+  [[ "$(jq -r '.findings[0].replay' <<<"$output")" == *"--layer=libc --mode forever --classes file --replay "* ]]
   fault 0 --call fopen -- ./t
   [ "$(jq .chosen <<<"$output")" = 1 ]
   fault 20 --points 1 -- ./t
