@@ -11,6 +11,7 @@
 #include "detect/report_file.h"
 #include "engine/fault_check.h"
 #include "engine/fault_gate.h"
+#include "engine/fault_run.h"
 #include "engine/run_session.h"
 #include "proc/proc.h"
 #include "rev/changes.h"
@@ -26,28 +27,6 @@
 
 enum { REPORT_CAP = 64 << 20, OUTPUT_CAP = 1 << 20, TICK_MS = 200 };
 
-/* A revision: its views are those of all of its runs. */
-static void open_place(struct sites *s, const struct fault_place *p)
-{
-	s->project = xstrdup(p->seen);
-	s->cwd = p->cwd;
-	if (p->views)
-		sandbox_copy(&s->views, p->views);
-}
-
-/* The working tree itself. */
-static int open_tree(struct sites *s, struct err *err)
-{
-	const struct run_opts opts = {.dir = s->opts->dir, .network = NETWORK_LOOPBACK};
-	bool sandboxed = s->opts->isolation == ISOLATION_SANDBOX;
-
-	if (sandboxed && run_sandbox(&opts, &s->views, err) < 0)
-		return -1;
-	s->project = xstrdup(sandboxed ? s->views.views[0].at : s->opts->dir);
-	s->cwd = s->opts->dir;
-	return 0;
-}
-
 int sites_open(struct sites *s, struct err *err)
 {
 	s->scratch = scratch_make_alone(err);
@@ -57,20 +36,11 @@ int sites_open(struct sites *s, struct err *err)
 	if (write_file(s->adapter, embed_python_start,
 		       (size_t)(embed_python_end - embed_python_start), err) < 0)
 		return -1;
-	if (s->opts->place)
-		open_place(s, s->opts->place);
-	else if (open_tree(s, err) < 0)
+	if (fault_views_open(s->opts, s->adapter, &s->views, &s->project, &s->cwd, err) <
+	    0)
 		return -1;
-	if (s->opts->isolation != ISOLATION_SANDBOX)
-		return 0;
-	if (sandbox_check(&s->views, err) < 0)
-		return -1;
-	/* What a run writes below the project the next one does not find. */
-	for (size_t i = 0; i < s->views.nviews; i++)
-		if (s->views.views[i].mode == VIEW_WRITE)
-			s->views.views[i].mode = VIEW_DISCARD;
-	sandbox_add_view(&s->views, s->adapter, s->adapter, VIEW_READ);
-	return 0;
+	return s->opts->isolation == ISOLATION_SANDBOX ? sandbox_check(&s->views, err)
+						       : 0;
 }
 
 void sites_close(struct sites *s)

@@ -46,40 +46,36 @@ static void discard_writes(struct sandbox *sb)
 			sb->views[i].mode = VIEW_DISCARD;
 }
 
-/* A revision: its views are those of all of its runs. */
-static void open_place(struct fault_session *s, const struct fault_place *p)
-{
-	s->project = xstrdup(p->seen);
-	s->checkout = xstrdup(p->checkout);
-	s->cwd = p->cwd;
-	if (p->views)
-		sandbox_copy(&s->views, p->views);
-}
-
 /* The working tree itself. */
-static int open_tree(struct fault_session *s, struct err *err)
+static int open_tree(const struct fault_opts *o, struct sandbox *views, char **project,
+		     struct err *err)
 {
-	const struct run_opts opts = {.dir = s->opts->dir, .network = NETWORK_LOOPBACK};
-	bool sandboxed = s->opts->isolation == ISOLATION_SANDBOX;
+	const struct run_opts opts = {.dir = o->dir, .network = NETWORK_LOOPBACK};
+	bool sandboxed = o->isolation == ISOLATION_SANDBOX;
 
-	if (sandboxed && run_sandbox(&opts, &s->views, err) < 0)
+	if (sandboxed && run_sandbox(&opts, views, err) < 0)
 		return -1;
-	s->project = xstrdup(sandboxed ? s->views.views[0].at : s->opts->dir);
-	s->checkout = xstrdup(s->project);
-	s->cwd = s->opts->dir;
+	*project = xstrdup(sandboxed ? views->views[0].at : o->dir);
 	return 0;
 }
 
-static int open_views(struct fault_session *s, struct err *err)
+int fault_views_open(const struct fault_opts *o, const char *file, struct sandbox *views,
+		     char **project, const char **cwd, struct err *err)
 {
-	if (s->opts->place)
-		open_place(s, s->opts->place);
-	else if (open_tree(s, err) < 0)
-		return -1;
-	if (s->opts->isolation != ISOLATION_SANDBOX)
+	*cwd = o->place ? o->place->cwd : o->dir;
+	if (!o->place) {
+		if (open_tree(o, views, project, err) < 0)
+			return -1;
+	} else {
+		/* A revision: its views are those of all of its runs. */
+		*project = xstrdup(o->place->seen);
+		if (o->place->views)
+			sandbox_copy(views, o->place->views);
+	}
+	if (o->isolation != ISOLATION_SANDBOX)
 		return 0;
-	discard_writes(&s->views);
-	sandbox_add_view(&s->views, s->library, s->library, VIEW_READ);
+	discard_writes(views);
+	sandbox_add_view(views, file, file, VIEW_READ);
 	return 0;
 }
 
@@ -92,7 +88,11 @@ int fault_session_open(struct fault_session *s, const struct fault_opts *opts,
 	if (!s->scratch)
 		return -1;
 	s->library = path_join(s->scratch, LIBRARY);
-	return write_library(s->library, err) < 0 ? -1 : open_views(s, err);
+	if (write_library(s->library, err) < 0 ||
+	    fault_views_open(opts, s->library, &s->views, &s->project, &s->cwd, err) < 0)
+		return -1;
+	s->checkout = xstrdup(opts->place ? opts->place->checkout : s->project);
+	return 0;
 }
 
 void fault_session_close(struct fault_session *s)

@@ -27,6 +27,11 @@ struct fault_session {
 	bool without[FAULT_PROBES]; /* these have nothing to say */
 };
 
+/* What runs see of the machine, with file, and nothing of what they write below the
+ * project stays. project: its top, as they see it, the caller frees. */
+int fault_views_open(const struct fault_opts *o, const char *file, struct sandbox *views,
+		     char **project, const char **cwd, struct err *err);
+
 int fault_session_open(struct fault_session *s, const struct fault_opts *opts,
 		       char *const *argv, struct err *err);
 /* Removes what the runs left. */
