@@ -126,14 +126,11 @@ class Codes:
             if not old.co_flags & _FUNCTION:
                 return False
             pairs.append((old, new))
-            a, b = _nested(old), _nested(new)
-            if len(a) == len(b):
-                for x, y in zip(a, b):
-                    if not _is_same(x, y):
-                        self._differ(x, y, pairs)
-            return True
-        if old.co_flags & _FUNCTION and not _is_same(old, new):
+            if len(_nested(old)) != len(_nested(new)):
+                return True  # one is gone: if it was made at import, so did this run, and is loaded anew
+        elif old.co_flags & _FUNCTION:
             pairs.append((old, new))
+        # Functions within may have been made at import, and classes within functions, too.
         return all(_is_same(x, y) or self._differ(x, y, pairs) for x, y in zip(_nested(old), _nested(new)))
 
     def put_in(self, pairs):

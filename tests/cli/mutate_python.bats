@@ -24,12 +24,6 @@ def limited(a, most=LIMIT):
     return a
 
 
-def down(n):
-    while n > 0:
-        n -= 1
-    return n
-
-
 def same(a):
     if a and True:
         return 1
@@ -55,9 +49,6 @@ class Calc(unittest.TestCase):
     def test_limited(self):
         self.assertEqual(calc.limited(10), 10)
 
-    def test_down(self):
-        self.assertEqual(calc.down(2), 0)
-
     def test_same(self):
         for part in (0, 1):
             with self.subTest(part=part):
@@ -81,6 +72,20 @@ mutate() {
 verdicts() { jq -r '.mutants[] | "\(.line) \(.operator) \(.before) → \(.after): \(.verdict)"' <<<"$output"; }
 
 @test "mutate python: killed, survived, unreached and undecided" {
+  cat >>calc.py <<'CODE'
+
+
+def down(n):
+    while n > 0:
+        n -= 1
+    return n
+CODE
+  cat >>test_calc.py <<'CODE'
+
+    def test_down(self):
+        self.assertEqual(calc.down(2), 0)
+CODE
+  commit_all two
   mutate 0
   [ -z "$(git status --porcelain)" ]
   verdicts >all
@@ -88,10 +93,10 @@ verdicts() { jq -r '.mutants[] | "\(.line) \(.operator) \(.before) → \(.after)
   grep -qxF '5 ROR > → !=: killed' all
   grep -qxF '6 RVR a → None: killed' all
   grep -qxF '11 AOR + → -: unreached' all
-  grep -qxF '22 ASR -= → +=: undecided' all # it runs for ever
+  grep -qxF '34 ASR -= → +=: undecided' all # it runs for ever
   grep -qxF '1 CRCR 10 → 0: killed' all     # what runs at import
   grep -qxF '1 CRCR 10 → (10 + 1): survived' all
-  grep -qxF '34 COD not a → (a): killed' all # the process ends, without a word, each time
+  grep -qxF '28 COD not a → (a): killed' all # the process ends, without a word, each time
   [ "$(jq -r '.mutants[] | select(.line == 5 and .after == ">=").tests[]' <<<"$output")" = \
     test_calc.py::Calc::test_bigger ]
 }
@@ -137,7 +142,7 @@ CODE
 @test "mutate python: a report in mutation-testing-report-schema, survivors as diffs" {
   "$EXITPATH_BIN" mutate --report ../report.json -- python3 -m pytest -q >out
   [ "$(jq -r '.schemaVersion' ../report.json)" = 2 ]
-  [ "$(jq '[.files["calc.py"].mutants[].status] | unique | length' ../report.json)" -ge 4 ]
+  [ "$(jq '[.files["calc.py"].mutants[].status] | unique | length' ../report.json)" -ge 3 ]
   jq -e '.files["calc.py"] | .language == "python" and (.source | startswith("LIMIT"))' ../report.json
   grep -qF -- '-    if a > b:' out
   grep -qF -- '+    if a >= b:' out
