@@ -2,6 +2,7 @@
  * memory nor calls of the class net serves the other. */
 #include <curl/curl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +51,7 @@ static CURL *new_transfer(const char *url)
 {
 	CURL *easy = curl_easy_init();
 
+	signal(SIGPIPE, SIG_IGN); /* of the server, when a transfer has been given up */
 	if (!easy)
 		return NULL;
 	if (curl_easy_setopt(easy, CURLOPT_URL, url) ||
