@@ -204,13 +204,24 @@ static bool take(void *ctx, const struct source_match *match)
 	return true;
 }
 
+static bool is_possible(const struct scan_rule *rule, const struct source_tree *t)
+{
+	for (size_t i = 0; i < rule->where.n; i++)
+		if (!where_possible(rule->where.v[i], t))
+			return false;
+	return true;
+}
+
 void scan_queries(const struct scan_set *s, const struct source_tree *t, const char *path,
 		  bool test, struct scan_findings *out)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct ready *r = &s->v[i];
 		struct matching m = {.ready = r,
-				     .query = r->lang == t->lang ? query_of(r) : NULL,
+				     .query =
+					     r->lang == t->lang && is_possible(r->rule, t)
+						     ? query_of(r)
+						     : NULL,
 				     .t = t,
 				     .lang = scan_lang(t->lang),
 				     .path = path,

@@ -327,27 +327,28 @@ static const struct {
 	const char *name;
 	bool capture, text; /* what it takes */
 	bool (*holds)(const struct where_match *m, const struct arguments *a);
+	const char *word; /* a file without it has no such place; NULL: any may */
 } conditions[] = {
-	{"returns-error", false, false, returns_error},
-	{"in-async", false, false, in_async},
-	{"in-test", false, false, in_test},
-	{"not-in-test", false, false, not_in_test},
-	{"names-async", true, false, names_async},
-	{"awaited-elsewhere", true, false, awaited_elsewhere},
-	{"finally-uses", true, false, finally_uses},
-	{"empty", true, false, is_empty},
-	{"no-raise", true, false, no_raise},
-	{"local", true, false, is_local},
-	{"written", true, false, is_written},
-	{"not-here", true, false, is_not_here},
-	{"uncommented", false, false, is_uncommented},
-	{"lacks", true, true, lacks},
-	{"function-has", false, true, function_has},
-	{"function-lacks", false, true, function_lacks},
-	{"file-calls", false, true, file_calls},
-	{"followed-by", false, true, followed_by},
-	{"inside", false, true, is_inside},
-	{"in-function", false, true, is_in_function},
+	{"returns-error", false, false, returns_error, "error"},
+	{"in-async", false, false, in_async, "async"},
+	{"in-test", false, false, in_test, NULL},
+	{"not-in-test", false, false, not_in_test, NULL},
+	{"names-async", true, false, names_async, "async"},
+	{"awaited-elsewhere", true, false, awaited_elsewhere, "await"},
+	{"finally-uses", true, false, finally_uses, "finally"},
+	{"empty", true, false, is_empty, NULL},
+	{"no-raise", true, false, no_raise, NULL},
+	{"local", true, false, is_local, NULL},
+	{"written", true, false, is_written, NULL},
+	{"not-here", true, false, is_not_here, NULL},
+	{"uncommented", false, false, is_uncommented, NULL},
+	{"lacks", true, true, lacks, NULL},
+	{"function-has", false, true, function_has, NULL},
+	{"function-lacks", false, true, function_lacks, NULL},
+	{"file-calls", false, true, file_calls, NULL},
+	{"followed-by", false, true, followed_by, NULL},
+	{"inside", false, true, is_inside, NULL},
+	{"in-function", false, true, is_in_function, NULL},
 };
 
 /* Its row, or -1; what stands behind the colons. */
@@ -411,4 +412,13 @@ bool where_holds(const char *condition, const struct where_match *m)
 	if (capture.len && a.node == SOURCE_NONE)
 		return false;
 	return conditions[row].holds(m, &a);
+}
+
+bool where_possible(const char *condition, const struct source_tree *t)
+{
+	struct text capture, text;
+	int row = parse(condition, &capture, &text);
+	const char *word = row < 0 ? NULL : conditions[row].word;
+
+	return !word || memmem(t->text, t->len, word, strlen(word));
 }

@@ -19,5 +19,7 @@ struct where_match {
 /* Is it one, and are its captures among the query's? NULL: yes; else what is wrong. */
 const char *where_refused(const char *condition, const struct source_query *query);
 bool where_holds(const char *condition, const struct where_match *m);
+/* Can it hold anywhere in the file? By its text alone: most files need no query. */
+bool where_possible(const char *condition, const struct source_tree *t);
 
 #endif
