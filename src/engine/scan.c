@@ -43,6 +43,11 @@ static void scan_one(void *ctx, unsigned worker, size_t index,
 	scan_file(s->rules, t, path, &w->findings, &w->ignored);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 static void collect(struct scanning *s, struct scan_report *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(s->workers); i++) {
@@ -57,6 +62,9 @@ static void collect(struct scanning *s, struct scan_report *ret)
 		strv_copy(&ret->skipped, w->skipped.v);
 		strv_release(&w->skipped);
 	}
+	/* Not as the threads came to them. */
+	if (ret->skipped.n)
+		qsort(ret->skipped.v, ret->skipped.n, sizeof(*ret->skipped.v), by_text);
 }
 
 /* Sorts, and leaves those that were asked for. */

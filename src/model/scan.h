@@ -35,6 +35,7 @@ struct scan_finding {
 	bool inherited; /* of a diff: base has it, too; the patch touches its line */
 	char *path;
 	unsigned line, column, end_line, end_column; /* from 1; bytes */
+	unsigned utf16_column, utf16_end_column;     /* the same, as SARIF counts */
 	char *function;				     /* NULL: none around it */
 	char *message;
 	char *excerpt; /* the line, without indentation */

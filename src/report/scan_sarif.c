@@ -117,8 +117,8 @@ static json_t *result_json(const struct scan_findings *all, size_t i,
 		json_put_int(j, "ruleIndex", rule - rules->v);
 	json_put(j, "level", level_of(f->severity));
 	json_object_set_new(j, "message", text_of(f->message));
-	json_array_append_new(locations, location_json(f->path, f->line, f->column,
-						       f->end_line, f->end_column));
+	json_array_append_new(locations, location_json(f->path, f->line, f->utf16_column,
+						       f->end_line, f->utf16_end_column));
 	json_object_set_new(j, "locations", locations);
 	report_scan_fingerprint(f, report_scan_nth(all, i), print);
 	json_put(prints, "primaryLocationLineHash", print);

@@ -119,7 +119,7 @@ static void report(const struct scan_function *fn, uint32_t risk, uint32_t relea
 	f->rule = "cleanup-skipped";
 	f->shape = SHAPE_DEPENDENT_CLEANUP;
 	f->severity = fn->severity;
-	f->end_column = f->column + (unsigned)(t->nodes[risk].end - t->nodes[risk].start);
+	scan_finding_whole(f, t, risk);
 	f->message = xasprintf("when `%.60s` raises, `%.60s` is not reached", call, rest);
 	scan_step_add(f, f->line, xasprintf("may raise: %.60s", call));
 	scan_step_add(f, source_line(t, release), xasprintf("not reached: %.60s", rest));

@@ -11,5 +11,8 @@
 struct scan_finding *scan_finding_at(struct scan_findings *out,
 				     const struct source_tree *t, const char *path,
 				     uint32_t name, uint32_t node);
+/* The finding reaches to the end of the node, at which it is. */
+void scan_finding_whole(struct scan_finding *f, const struct source_tree *t,
+			uint32_t node);
 
 #endif

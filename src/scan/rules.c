@@ -197,9 +197,7 @@ static bool take(void *ctx, const struct source_match *match)
 	f->rule = rule->id;
 	f->shape = rule->shape;
 	f->severity = rule->severity;
-	if (f->end_line == f->line)
-		f->end_column = f->column + m->t->nodes[where.here].end -
-				m->t->nodes[where.here].start;
+	scan_finding_whole(f, m->t, where.here);
 	f->message = message_of(m, match);
 	return true;
 }

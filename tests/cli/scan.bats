@@ -246,6 +246,17 @@ YAML
   [ "$status" -eq 2 ]
 }
 
+@test "scan: columns of SARIF count as it says, in UTF-16" {
+  printf 'def f(s):\n    try:\n        g(s)\n    finally:\n        x = "\xc3\xa9\xf0\x9f\x98\x80"; s.commit()\n        s.close()\n' >a.py
+  run "$EXITPATH_BIN" scan --format sarif .
+  [ "$(jq -r '.runs[0].columnKind' <<<"$output")" = utf16CodeUnits ]
+  # eight blanks, `x = "`, one and two units, `"; `: the next is the 21st; ten more are s.commit()
+  [ "$(jq -c '.runs[0].results[0].locations[0].physicalLocation.region' <<<"$output")" = \
+    '{"startLine":5,"startColumn":20,"endLine":5,"endColumn":30}' ]
+  run "$EXITPATH_BIN" scan --format rdjsonl . # counts bytes
+  [ "$(jq -c '.location.range.start' <<<"$output")" = '{"column":23,"line":5}' ]
+}
+
 @test "scan: exitpath's own sources hold" {
   cd "$EXITPATH_ROOT"
   run "$EXITPATH_BIN" scan src shim
