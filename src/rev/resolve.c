@@ -122,6 +122,11 @@ static int unknown(const struct repo *r, const char *name, struct err *err)
 		err_hint(err, "name its ends: --base REV --candidate REV");
 		return -1;
 	}
+	if (!strcmp(name, "HEAD")) {
+		err_set(err, ERR_USAGE, "%s has no commits yet", r->top);
+		err_hint(err, "git commit what the patch starts from");
+		return -1;
+	}
 	err_set(err, ERR_USAGE, "unknown revision '%s' in %s", name, r->top);
 	near_names(r, name, &near);
 	list = strv_join(&near, ", ");

@@ -246,6 +246,14 @@ YAML
   [ "$status" -eq 2 ]
 }
 
+@test "scan: --diff where nothing is committed yet" {
+  rm -rf .git && git init -q .
+  echo 'x = 1' >a.py
+  run --separate-stderr "$EXITPATH_BIN" scan --diff HEAD
+  [ "$status" -eq 2 ]
+  [[ "$stderr" == *"has no commits yet"*"git commit"* ]]
+}
+
 @test "scan: columns of SARIF count as it says, in UTF-16" {
   printf 'def f(s):\n    try:\n        g(s)\n    finally:\n        x = "\xc3\xa9\xf0\x9f\x98\x80"; s.commit()\n        s.close()\n' >a.py
   run "$EXITPATH_BIN" scan --format sarif .
