@@ -5,6 +5,7 @@
 #include "engine/interrupt.h"
 #include "engine/review.h"
 #include "report/review.h"
+#include "report/scan.h"
 
 #include <errno.h>
 #include <string.h>
@@ -54,6 +55,45 @@ static char *as_text(const struct review_report *r)
 	return buf_detach(&out);
 }
 
+/* In a format that scan has, too. */
+static char *as_findings(const struct review_report *r, const struct scan_format *format)
+{
+	CLEANUP(scan_findings) struct scan_findings findings = {0};
+	CLEANUP(scan_rules) struct scan_rules rules = {0};
+	struct buf out = {0};
+
+	report_review_findings(&r->items, r->strict, &findings, &rules);
+	format->write(&findings, &rules, &out);
+	return buf_detach(&out);
+}
+
+static const char *wanted_format(void)
+{
+	return common.json ? "json" : common.format ? common.format : "text";
+}
+
+static int check_wanted(const char *format, struct err *err)
+{
+	CLEANUP(buf) struct buf all = {0};
+
+	if (!strcmp(format, "json") || scan_format_find(format))
+		return 0;
+	for (size_t i = 0; scan_formats[i]; i++)
+		buf_addf(&all, "%s, ", scan_formats[i]->name);
+	err_set(err, ERR_USAGE, "--format: there is no format `%s`", format);
+	err_hint(err, "formats are: %sjson", buf_str(&all));
+	return -1;
+}
+
+static char *text_of(const struct review_report *r, const char *format)
+{
+	if (!strcmp(format, "json"))
+		return as_json(r);
+	if (!strcmp(format, "text"))
+		return as_text(r);
+	return as_findings(r, scan_format_find(format));
+}
+
 static int review(void)
 {
 	CLEANUP_FREE char *dir = getcwd(NULL, 0);
@@ -66,20 +106,14 @@ static int review(void)
 		err_errno(&err, ERR_ENVIRONMENT, errno, "cannot tell where this is");
 		return command_fail(&err);
 	}
-	if (common.format && strcmp(common.format, "text") &&
-	    strcmp(common.format, "json")) {
-		err_set(&err, ERR_USAGE, "--format %s: not yet; text or json",
-			common.format);
+	if (check_wanted(wanted_format(), &err) < 0)
 		return command_fail(&err);
-	}
 	opts.dir = dir;
 	opts.store = common.store;
 	interrupt_catch();
 	if (engine_review(&opts, &report, &err) < 0)
 		return command_fail(&err);
-	text = common.json || (common.format && !strcmp(common.format, "json"))
-		       ? as_json(&report)
-		       : as_text(&report);
+	text = text_of(&report, wanted_format());
 	status = command_print(text);
 	return status ? status : outcome_exit_code(report.outcome);
 }

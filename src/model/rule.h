@@ -34,6 +34,7 @@ struct scan_rule {
 struct scan_rules {
 	struct scan_rule *v;
 	size_t n, cap;
+	bool of_review; /* rules of `exitpath review` in this form: they have no shape */
 };
 const struct scan_rule *scan_rule_find(const struct scan_rules *rules, const char *id);
 void scan_rule_release(struct scan_rule *r);

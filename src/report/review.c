@@ -1,5 +1,6 @@
 #include "report/review.h"
 
+#include "base/mem.h"
 #include "report/escape.h"
 
 static void add_item(const struct review_item *i, struct buf *out)
@@ -78,4 +79,48 @@ json_t *report_review_json(const struct review_items *items, bool strict)
 		json_array_append_new(all, j);
 	}
 	return all;
+}
+
+static void add_rules(struct scan_rules *to)
+{
+	to->of_review = true;
+	for (int r = 0; r < REVIEW_RULES; r++) {
+		struct scan_rule *rule = VEC_ADD(to->v, to->n, to->cap);
+
+		rule->id = xstrdup(review_rule_name((enum review_rule)r));
+		rule->explain = xstrdup(review_rule_meaning((enum review_rule)r));
+		rule->fix =
+			xstrdup("take it out of the patch, or have it decided upon in "
+				"a patch of its own");
+		rule->severity = review_rule_rejects((enum review_rule)r) ? SCAN_ERROR
+									  : SCAN_WARNING;
+	}
+}
+
+void report_review_findings(const struct review_items *items, bool strict,
+			    struct scan_findings *ret, struct scan_rules *ret_rules)
+{
+	static const enum scan_severity severities[PARTS] = {
+		[PART_REJECTS] = SCAN_ERROR,
+		[PART_SHOWN] = SCAN_WARNING,
+		[PART_JUSTIFIED] = SCAN_NOTE,
+	};
+
+	add_rules(ret_rules);
+	for (size_t i = 0; i < items->n; i++) {
+		const struct review_item *v = &items->v[i];
+		struct scan_finding *f = scan_findings_add(ret);
+
+		f->rule = review_rule_name(v->rule);
+		f->severity = severities[part_of(v, strict)];
+		f->path = xstrdup(v->path);
+		f->line = f->end_line = v->line ? v->line : 1;
+		f->column = f->utf16_column = 1;
+		f->end_column = f->utf16_end_column = 2;
+		f->message = xasprintf("%s%s%s%s", v->message,
+				       v->on_base ? " (a line of base)" : "",
+				       v->justification ? "; justified: " : "",
+				       v->justification ? v->justification : "");
+		f->excerpt = v->excerpt ? xstrdup(v->excerpt) : NULL;
+	}
 }

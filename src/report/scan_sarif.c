@@ -27,13 +27,14 @@ static const char *level_of(enum scan_severity s)
 	return scan_severity_name(s); /* SARIF has the same words */
 }
 
-static json_t *rule_json(const struct scan_rule *r)
+static json_t *rule_json(const struct scan_rule *r, bool of_review)
 {
 	json_t *j = json_object(), *configuration = json_object();
 	CLEANUP_FREE char *help = xasprintf("%s\n\nRepair: %s", r->explain, r->fix);
 
 	json_put(j, "id", r->id);
-	json_object_set_new(j, "shortDescription", text_of(scan_shape_name(r->shape)));
+	json_object_set_new(j, "shortDescription",
+			    text_of(of_review ? r->explain : scan_shape_name(r->shape)));
 	json_object_set_new(j, "fullDescription", text_of(r->explain));
 	json_object_set_new(j, "help", text_of(help));
 	if (r->references.n)
@@ -138,7 +139,7 @@ static void write_sarif(const struct scan_findings *f, const struct scan_rules *
 	CLEANUP_FREE char *text = NULL;
 
 	for (size_t i = 0; i < rules->n; i++)
-		json_array_append_new(list, rule_json(&rules->v[i]));
+		json_array_append_new(list, rule_json(&rules->v[i], rules->of_review));
 	for (size_t i = 0; i < f->n && i < MAX_RESULTS; i++)
 		json_array_append_new(results, result_json(f, i, rules));
 	json_put(driver, "name", "exitpath");
@@ -146,7 +147,8 @@ static void write_sarif(const struct scan_findings *f, const struct scan_rules *
 	json_object_set_new(driver, "rules", list);
 	json_object_set_new(tool, "driver", driver);
 	json_object_set_new(run, "tool", tool);
-	json_put(automation, "id", "exitpath/scan/");
+	json_put(automation, "id",
+		 rules->of_review ? "exitpath/review/" : "exitpath/scan/");
 	json_object_set_new(run, "automationDetails", automation);
 	json_put(run, "columnKind", "utf16CodeUnits");
 	json_object_set_new(run, "results", results);

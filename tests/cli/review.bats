@@ -72,8 +72,24 @@ EOF
   run -60 "$EXITPATH_BIN" review --strict --quiet
 }
 
+@test "review: SARIF, annotations, reviewdog and GitLab" {
+  printf 'def test_a():\n    assert f(1) is not None\n\ndef test_b():\n    assert g(1) == 3\n' >tests/test_a.py
+  run -60 --separate-stderr "$EXITPATH_BIN" review --format sarif
+  jq -e '.runs[0] | .automationDetails.id == "exitpath/review/" and (.results | length == 2) and
+    (.results | all(.locations[0].physicalLocation.region | .startLine and .endColumn)) and
+    (.tool.driver.rules | all(.shortDescription.text and .help.text))' <<<"$output"
+  jq -e '[.runs[0].results[] | .ruleId + " " + .level] == ["assertion-loosened error", "expected-changed warning"]' <<<"$output"
+  jq -e '.runs[0] | .tool.driver.rules[.results[0].ruleIndex].id == "assertion-loosened"' <<<"$output"
+  run -60 --separate-stderr "$EXITPATH_BIN" review --format github
+  [[ "${lines[0]}" == "::error file=tests/test_a.py,line=2,"*"title=assertion-loosened::"* ]]
+  run -60 --separate-stderr "$EXITPATH_BIN" review --format rdjsonl
+  jq -e 'select(.code.value == "expected-changed") | .severity == "WARNING" and .location.range.start.line == 5' <<<"$output"
+  run -60 --separate-stderr "$EXITPATH_BIN" review --format gitlab
+  [ "$(jq -r '.[0].check_name' <<<"$output")" = assertion-loosened ]
+}
+
 @test "review: an unknown revision is a usage error, and nothing is written" {
   run -2 "$EXITPATH_BIN" review --base nope
-  run -2 "$EXITPATH_BIN" review --format sarif
+  run -2 "$EXITPATH_BIN" review --format morse
   [ -z "$(git status --porcelain)" ]
 }
