@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "contract/faults.h"
 #include "contract/readings.h"
+#include "contract/suppression.h"
 #include "contract/vet.h"
 
 #include <stdio.h>
@@ -68,17 +69,6 @@ static json_t *lifecycle_json(const struct lifecycle *l)
 	put(j, "network", network_name(l->network));
 	json_put_bool(j, "repairs", l->repairs);
 	put(j, "pg", server);
-	return j;
-}
-
-static json_t *suppression_json(const struct suppression *s)
-{
-	json_t *j = json_object();
-
-	put(j, "match", s->match);
-	put(j, "reason", s->reason);
-	put(j, "owner", s->owner);
-	put(j, "expires", s->expires);
 	return j;
 }
 

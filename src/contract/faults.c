@@ -166,17 +166,6 @@ int check_faults(const struct reader *r, const struct yaml *root,
 	return 0;
 }
 
-static json_t *ignore_json(const struct suppression *s)
-{
-	json_t *j = json_object();
-
-	json_put(j, "match", s->match);
-	json_put(j, "reason", s->reason);
-	json_put(j, "owner", s->owner);
-	json_put(j, "expires", s->expires);
-	return j;
-}
-
 json_t *faults_json(const struct fault_settings *f)
 {
 	json_t *j = json_object(), *list = json_array(), *ignore = json_array(),
@@ -186,7 +175,7 @@ json_t *faults_json(const struct fault_settings *f)
 		if (!f->classes || f->classes & 1U << i)
 			json_array_append_new(list, json_text(classes[i]));
 	for (size_t i = 0; i < f->nignore; i++)
-		json_array_append_new(ignore, ignore_json(&f->ignore[i]));
+		json_array_append_new(ignore, suppression_json(&f->ignore[i]));
 	for (size_t i = 0; i < f->lifecycles.n; i++)
 		json_array_append_new(names, json_text(f->lifecycles.v[i]));
 	json_object_set_new(j, "classes", list);

@@ -373,11 +373,10 @@ static int check_version(const struct reader *r, const struct yaml *root)
 int contract_parse(const char *text, size_t len, const char *name, struct contract *ret,
 		   struct err *err)
 {
-	static const struct keys *const tables[] = {&contract_table, &lifecycle_table,
-						    &limits_table,   &suppression_table,
-						    &faults_table,   &ignore_table,
-						    &scan_table,     &review_table,
-						    &vet_table,	     NULL};
+	static const struct keys *const tables[] = {
+		&contract_table, &lifecycle_table, &limits_table, &suppression_table,
+		&faults_table,	 &ignore_table,	   &scan_table,	  &review_table,
+		&allow_table,	 &vet_table,	   NULL};
 	const struct reader r = {.name = name, .err = err, .tables = tables};
 	CLEANUP(contract) struct contract c = {0};
 	CLEANUP(yaml) struct yaml root = {0};

@@ -1,6 +1,8 @@
 #include "contract/readings.h"
 
 #include "base/mem.h"
+#include "contract/show.h"
+#include "contract/suppression.h"
 
 #include <string.h>
 
@@ -23,7 +25,56 @@ static const struct key scan_keys[] = {
 };
 const struct keys scan_table = {"scan", scan_keys, ARRAY_SIZE(scan_keys)};
 
+static int read_allowed(const struct reader *r, const struct key *k,
+			const struct yaml *value, void *into)
+{
+	char shown[SHOW_MAX];
+	const char *why;
+
+	if (read_check(r, value, YAML_STRING, k->name) < 0)
+		return -1;
+	why = allow_refused(value->text);
+	if (!why)
+		return read_text(r, k, value, into);
+	show_text(value->text, shown);
+	yaml_error(value, r->name, r->err, "match: %s %s", shown, why);
+	err_hint(r->err, "name rule and file: test-deleted:tests/test_old.py");
+	return -1;
+}
+
+#define FIELD(member) offsetof(struct suppression, member)
+static const struct key allow_keys[] = {
+	{"match", read_allowed, FIELD(match), .required = true},
+	{"reason", read_text, FIELD(reason), .required = true},
+	{"owner", read_text, FIELD(owner), .required = true},
+	{"expires", read_date, FIELD(expires), .required = true},
+};
+#undef FIELD
+const struct keys allow_table = {"what review allows", allow_keys,
+				 ARRAY_SIZE(allow_keys)};
+
+static int read_one_allowed(const struct reader *r, const struct yaml *item, void *into)
+{
+	struct review_settings *s = into;
+	struct suppression *a = VEC_ADD(s->allow, s->nallow, s->allow_cap);
+
+	a->line = item->line;
+	if (read_map(r, &allow_table, item, a) < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < s->nallow; i++)
+		if (!strcmp(s->allow[i].match, a->match))
+			return read_twice(r, yaml_get(item, "match"), "allow");
+	return 0;
+}
+
+static int read_allow(const struct reader *r, const struct key *k,
+		      const struct yaml *value, void *into)
+{
+	return read_each(r, k, value, into, read_one_allowed);
+}
+
 static const struct key review_keys[] = {
+	{"allow", read_allow},
 	{"strict", read_bool, offsetof(struct review_settings, strict)},
 };
 const struct keys review_table = {"review", review_keys, ARRAY_SIZE(review_keys)};
@@ -71,8 +122,13 @@ json_t *scan_settings_json(const struct scan_settings *s)
 
 json_t *review_settings_json(const struct review_settings *r)
 {
-	json_t *j = json_object();
+	json_t *j = json_object(), *allow = json_array();
 
 	json_put_bool(j, "strict", r->strict);
+	for (size_t i = 0; i < r->nallow; i++)
+		json_array_append_new(allow, suppression_json(&r->allow[i]));
+	if (r->nallow)
+		json_object_set(j, "allow", allow);
+	json_decref(allow);
 	return j;
 }

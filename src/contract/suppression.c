@@ -10,6 +10,7 @@
 #include "contract/load.h"
 #include "model/fault.h"
 #include "model/resource.h"
+#include "model/review.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -120,6 +121,23 @@ const char *ignore_refused(const char *match)
 	return pattern_refused(function + 1);
 }
 
+const char *allow_refused(const char *match)
+{
+	const char *path = strchr(match, ':');
+	enum review_rule rule;
+
+	if (!path || !review_rule_parse(match, (size_t)(path - match), &rule))
+		return "must begin with a rule of `exitpath review` and a colon";
+	if (rule == REVIEW_CONTRACT_WEAKENED || rule == REVIEW_SUPPRESSION_ADDED)
+		return "would let the contract allow its own weakening";
+	path++;
+	if (!*path || *path == '/' || strpbrk(path, "*?[") || !strncmp(path, "./", 2) ||
+	    strstr(path, ".."))
+		return "must name one file, relative to the repository, without "
+		       "wildcards";
+	return NULL;
+}
+
 bool date_valid(const char *text)
 {
 	static const unsigned days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -141,6 +159,17 @@ bool date_valid(const char *text)
 	if (v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > days[v[1] - 1])
 		return false;
 	return v[1] != 2 || v[2] < 29 || leap;
+}
+
+json_t *suppression_json(const struct suppression *s)
+{
+	json_t *j = json_object();
+
+	json_put(j, "match", s->match);
+	json_put(j, "reason", s->reason);
+	json_put(j, "owner", s->owner);
+	json_put(j, "expires", s->expires);
+	return j;
 }
 
 static const struct suppression *find(const struct suppression *list, size_t n,
@@ -180,4 +209,6 @@ void contract_widened(const struct contract *base, const struct contract *candid
 		    candidate->suppressions, candidate->nsuppressions, ret_lines);
 	add_widened("ignored fault", base->faults.ignore, base->faults.nignore,
 		    candidate->faults.ignore, candidate->faults.nignore, ret_lines);
+	add_widened("allowed by review", base->review.allow, base->review.nallow,
+		    candidate->review.allow, candidate->review.nallow, ret_lines);
 }

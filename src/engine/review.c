@@ -1,5 +1,6 @@
 #include "engine/review.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "engine/review_parts.h"
 #include "review/review.h"
@@ -54,6 +55,8 @@ int engine_review_between(struct repo *r, const char *base, const char *candidat
 	struct review_modules *modules = NULL;
 	struct review_file *files;
 	struct review_patch patch = {.knows_module = review_modules_know};
+	char now[21];
+	int rc;
 
 	if (rev_changes(r, base, candidate, MAX_BYTES, &changes, err) < 0 ||
 	    review_modules_read(r, base, candidate, &modules, err) < 0)
@@ -64,10 +67,13 @@ int engine_review_between(struct repo *r, const char *base, const char *candidat
 	patch.n = take_files(&changes, files, ret);
 	patch.ctx = modules;
 	review_patch(&patch, &ret->items);
+	clock_iso(now);
+	now[10] = '\0';
+	rc = review_allow(r, base, candidate, now, &ret->items, err);
 	ret->outcome = review_outcome(&ret->items, ret->strict);
 	review_modules_free(modules);
 	free(files);
-	return 0;
+	return rc;
 }
 
 int engine_review(const struct review_opts *opts, struct review_report *ret,

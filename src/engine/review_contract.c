@@ -86,9 +86,55 @@ bool review_contract(const struct rev_change *c, struct review_items *out)
 		      now.nsuppressions, out);
 	compare_lists(path, old.faults.ignore, old.faults.nignore, now.faults.ignore,
 		      now.faults.nignore, out);
+	compare_lists(path, old.review.allow, old.review.nallow, now.review.allow,
+		      now.review.nallow, out);
 	compare_timeouts(path, &old, &now, out);
 	contract_weakened(&old, &now, &lines);
 	for (size_t i = 0; i < lines.n; i++)
 		review_add(out, REVIEW_CONTRACT_WEAKENED, path, 0, "%s", lines.v[i]);
 	return true;
+}
+
+static void allow_items(const struct review_settings *s, const char *today,
+			struct review_items *items)
+{
+	for (size_t i = 0; i < items->n; i++)
+		for (size_t k = 0; k < s->nallow; k++) {
+			struct review_item *item = &items->v[i];
+			const struct suppression *a = &s->allow[k];
+			CLEANUP_FREE char *what = xasprintf(
+				"%s:%s", review_rule_name(item->rule), item->path);
+
+			if (item->justification || strcmp(what, a->match) != 0 ||
+			    strcmp(today, a->expires) > 0)
+				continue;
+			item->justification = xasprintf("%s, owner %s, until %s",
+							a->reason, a->owner, a->expires);
+		}
+}
+
+/* One that cannot be read allows nothing; that it cannot is told elsewhere. */
+int review_allow(struct repo *r, const char *base, const char *candidate,
+		 const char *today, struct review_items *items, struct err *err)
+{
+	const char *commits[] = {candidate, base};
+
+	for (size_t i = 0; i < ARRAY_SIZE(commits); i++) {
+		CLEANUP(contract) struct contract c = {0};
+		CLEANUP(buf) struct buf text = {0};
+		struct err why = {0};
+		bool found = false;
+
+		if (rev_read_file(r, commits[i], CONTRACT_FILE, &text, &found, &why) <
+		    0) {
+			if (why.kind == ERR_USAGE)
+				continue;
+			*err = why;
+			return -1;
+		}
+		if (found && contract_parse(buf_str(&text), text.len, CONTRACT_FILE, &c,
+					    NULL) == 0)
+			allow_items(&c.review, today, items);
+	}
+	return 0;
 }

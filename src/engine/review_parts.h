@@ -9,6 +9,11 @@
 /* Adds what a change of a contract does; false when the file is none. */
 bool review_contract(const struct rev_change *c, struct review_items *out);
 
+/* Gives a justification to what the contract of either revision allows, as long as that
+ * has not expired. today: YYYY-MM-DD */
+int review_allow(struct repo *r, const char *base, const char *candidate,
+		 const char *today, struct review_items *items, struct err *err);
+
 /* What is known of modules: the candidate's files and manifests, and what base imports.
  * Borrows the repository. */
 struct review_modules;

@@ -111,6 +111,9 @@ void contract_release(struct contract *c)
 	for (size_t i = 0; i < c->nsuppressions; i++)
 		suppression_release(&c->suppressions[i]);
 	settings_release(&c->faults);
+	for (size_t i = 0; i < c->review.nallow; i++)
+		suppression_release(&c->review.allow[i]);
+	free(c->review.allow);
 	free(c->path);
 	free(c->base);
 	free(c->setup);

@@ -63,6 +63,9 @@ struct scan_settings {
 struct review_settings {
 	bool wanted;
 	bool strict; /* what is only shown rejects as well */
+	/* What is deliberate; match is RULE:PATH, reason, owner and expires are given */
+	struct suppression *allow;
+	size_t nallow, allow_cap;
 };
 
 /* What `vet` says. */

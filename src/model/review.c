@@ -20,6 +20,16 @@ const char *review_rule_name(enum review_rule r)
 	return rules[r].name;
 }
 
+bool review_rule_parse(const char *name, size_t len, enum review_rule *ret)
+{
+	for (int r = 0; r < REVIEW_RULES; r++)
+		if (strlen(rules[r].name) == len && !strncmp(rules[r].name, name, len)) {
+			*ret = (enum review_rule)r;
+			return true;
+		}
+	return false;
+}
+
 const char *review_rule_meaning(enum review_rule r)
 {
 	return rules[r].meaning;

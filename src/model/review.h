@@ -15,6 +15,7 @@ enum review_rule {
 	REVIEW_RULES
 };
 const char *review_rule_name(enum review_rule r);
+bool review_rule_parse(const char *name, size_t len, enum review_rule *ret);
 const char *review_rule_meaning(enum review_rule r);
 bool review_rule_rejects(enum review_rule r);
 

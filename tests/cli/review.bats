@@ -88,6 +88,32 @@ EOF
   [ "$(jq -r '.[0].check_name' <<<"$output")" = assertion-loosened ]
 }
 
+@test "review: what is deliberate has rule, file, reason, owner and date" {
+  allow() { # EXPIRES
+    cat >exitpath.yaml <<YAML
+version: 1
+lifecycles:
+  - {name: a, command: ./t, cycles: 5}
+review:
+  allow:
+    - {match: "test-deleted:tests/test_a.py", reason: the feature is gone, owner: "@core", expires: $1}
+YAML
+  }
+  printf 'def test_a():\n    assert f(1) == 2\n' >tests/test_a.py # test_b is gone
+  run -60 "$EXITPATH_BIN" review
+  allow 2999-01-31
+  run -0 "$EXITPATH_BIN" review
+  [[ "$output" == *"justified: the feature is gone, owner @core, until 2999-01-31"* ]]
+  allow 2020-01-31
+  run -60 "$EXITPATH_BIN" review # expired
+  for match in 'test-deleted:tests/*' 'test-gone:tests/test_a.py' contract-weakened:exitpath.yaml test-deleted; do
+    allow 2999-01-31
+    sed -i "s|test-deleted:tests/test_a.py|$match|" exitpath.yaml
+    run -2 --separate-stderr "$EXITPATH_BIN" gate
+    [[ "$stderr" == *"exitpath.yaml:6:15: match: "* ]]
+  done
+}
+
 @test "review: an unknown revision is a usage error, and nothing is written" {
   run -2 "$EXITPATH_BIN" review --base nope
   run -2 "$EXITPATH_BIN" review --format morse

@@ -105,6 +105,10 @@ static const char *const different[] = {
 	WITH(A, "scan: {severity: note}\n"),
 	WITH(A, "review: true\n"),
 	WITH(A, "review: {strict: true}\n"),
+	WITH(A, "review: {allow: [{match: 'test-deleted:a.py', reason: r, owner: o, "
+		"expires: 2027-01-01}]}\n"),
+	WITH(A, "review: {allow: [{match: 'test-deleted:b.py', reason: r, owner: o, "
+		"expires: 2027-01-01}]}\n"),
 	WITH(A, "worlds: {w: {}}\n"),
 	WITH(A, "worlds: {w: {A: ''}}\n"),
 	WITH(A, "worlds: {w: {A: b}}\n"),
